@@ -4,11 +4,12 @@
 Usage: page.py PAGE... [--frames N]
 
 For each page: its size; the time from the start of the navigation to the first paint and to the end of
-the page's own script; and milliseconds of script + layout + paint of a frame, from a
-trace taken through the DevTools protocol: while the lanes are dragged from side to side where the page
-opens, with everything in view and at a zoom between these, and while they are zoomed. The trace counts
-what the main thread does; rasterising and compositing happen elsewhere. Other processes delay the wall,
-not the time that the thread has a processor. A page of another tool is dragged where it opens.
+the page's own script; the processor time of the main thread until then; and milliseconds of script +
+layout + paint of a frame, from a trace taken through the DevTools protocol: while the lanes are dragged
+from side to side where the page opens, with everything in view and at a zoom between these, and while
+they are zoomed. The trace counts what the main thread does; rasterising and compositing happen
+elsewhere. Other processes delay the wall, not the time that the thread has a processor. A page of
+another tool is dragged where it opens.
 """
 import argparse
 import json
@@ -143,6 +144,14 @@ def frame_costs(events, clock):
     return sorted(costs[1:-1])
 
 
+def work_until_drawn(events):
+    """Milliseconds for which the thread that ran the page's script had a processor."""
+    spans = [e for e in events if e.get("ph") == "X"]
+    mains = {(e["pid"], e["tid"]) for e in spans if e["name"] == "EvaluateScript"}
+    times = {main: sum(e.get("tdur", 0) for e in spans if (e["pid"], e["tid"]) == main and e["name"] == "ThreadControllerImpl::RunTask") for main in mains}
+    return max(times.values(), default=float("nan")) / 1000
+
+
 def measure(browser, page, frames):
     browser.call("Page.navigate", url="about:blank")
     url = "file://" + os.path.abspath(page)
@@ -153,14 +162,15 @@ def measure(browser, page, frames):
         browser.eval("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
     load()  # once, so that the disk and the browser are warm
     browser.call("Page.navigate", url="about:blank")
-    load()
+    events = browser.trace(load)
     for _ in range(40):
         if browser.eval("performance.getEntriesByType('paint').length"):
             break
         time.sleep(0.05)
     painted = browser.eval("(performance.getEntriesByName('first-contentful-paint')[0] || performance.getEntriesByName('first-paint')[0] || {startTime: -1}).startTime")
     loaded = browser.eval("performance.timing.loadEventEnd - performance.timing.navigationStart")
-    print(f"{os.path.basename(page)}: {os.path.getsize(page) / 1e6:.2f} MB, first paint {painted:.0f} ms, loaded {loaded:.0f} ms", flush=True)
+    print(f"{os.path.basename(page)}: {os.path.getsize(page) / 1e6:.2f} MB, first paint {painted:.0f} ms, loaded {loaded:.0f} ms; "
+          f"processor time of the main thread until it is drawn: {work_until_drawn(events):.0f} ms", flush=True)
 
     def tell(name, work):
         events = browser.trace(lambda: work(browser, frames))

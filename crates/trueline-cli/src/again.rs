@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A command line that is being put together, quoted for a shell.
+/// A command line under construction, quoted for a shell.
 pub(crate) struct Again(String);
 
 impl Again {
@@ -22,7 +22,7 @@ impl Again {
         self
     }
 
-    /// Adds a flag where there is a value.
+    /// Adds a flag if it has a value.
     pub(crate) fn maybe(self, name: &str, value: Option<impl AsRef<str>>) -> Again {
         match value {
             Some(value) => self.flag(name, value),

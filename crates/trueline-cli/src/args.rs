@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Watch a stream of events and stop at the first violation
     #[command(after_help = MONITOR)]
     Monitor(MonitorArgs),
-    /// Check every history of a manifest and compare the verdicts with the stated ones
+    /// Check every history of a manifest and compare the verdicts with the expected ones
     #[command(after_help = CORPUS)]
     Corpus(CorpusArgs),
     /// Write a random history
@@ -271,7 +271,7 @@ impl DecidingArgs {
         self.algorithm.with_options(self.options).map_err(|e| anyhow::anyhow!(e))
     }
 
-    /// Adds what is not the default to a command.
+    /// Adds the options that differ from the default to a command.
     pub(crate) fn again(&self, again: Again) -> Again {
         let letters = self.options.letters();
         again
@@ -330,7 +330,8 @@ enum End {
 }
 
 impl QuasiArgs {
-    /// The question, where one is asked; the error says which algorithm does not answer it.
+    /// The question about quasi linearizability, if it is asked; the error names an algorithm that
+    /// does not answer it.
     pub(crate) fn question(&self, algorithm: Algorithm) -> anyhow::Result<Option<Quasi>> {
         let Some(factors) = self.quasi.clone() else { return Ok(None) };
         let algorithm = match algorithm {
@@ -347,7 +348,7 @@ impl QuasiArgs {
         Ok(Some(Quasi { factors, reading: self.reading, end, algorithm }))
     }
 
-    /// Adds what is not the default to a command.
+    /// Adds the options that differ from the default to a command.
     pub(crate) fn again(&self, again: Again) -> Again {
         let asked = self.quasi.is_some();
         again
@@ -368,7 +369,7 @@ fn reading_parser() -> impl TypedValueParser<Value = Reading> {
 /// How to read a file.
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
-    /// The format of the file; left out: recognised from the content. 'trueline formats' explains
+    /// The format of the file [default: recognised from the content]. 'trueline formats' explains
     /// them
     #[arg(long, value_parser = format_parser(false), hide_possible_values = true)]
     pub(crate) format: Option<Format>,
@@ -425,14 +426,14 @@ pub(crate) struct CorpusArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Print one JSON object a row, and the tally as the last one
+    /// Print one JSON object per row, and the tally as the last one
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
-    /// What the object is: NAME or NAME:key=value,...; 'trueline specs' lists them
+    /// Specification of the object: NAME or NAME:key=value,...; 'trueline specs' lists them
     #[arg(long, value_parser = parse_spec)]
     pub(crate) spec: Arc<Named>,
 
@@ -444,7 +445,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, short, value_name = "P", default_value_t = 4)]
     pub(crate) processes: usize,
 
-    /// Other seeds give other histories
+    /// Seed of the random choices
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
@@ -470,7 +471,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     pub(crate) simple: bool,
 
-    /// Minimum number of values in the container, once it has been reached
+    /// Once the container has this many values, it never has fewer
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) occupancy: usize,
 
@@ -499,10 +500,10 @@ pub(crate) struct ConvertArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only this one, in detail
+    /// Show only this one, in detail
     pub(crate) name: Option<String>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -557,7 +558,7 @@ fn parse_rename(text: &str) -> Result<Rename, String> {
     }
 }
 
-/// No name may become two others.
+/// An error if one name is renamed to two.
 pub(crate) fn ensure_distinct(renames: &[Rename]) -> anyhow::Result<()> {
     for (i, rename) in renames.iter().enumerate() {
         let from = &rename.from;

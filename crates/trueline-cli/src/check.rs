@@ -31,7 +31,7 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
     let pages = Pages::new(args.output.html.as_deref(), args.files.len() > 1);
     let pages = Arc::new(Mutex::new(pages));
     for file in &args.files {
-        // What was held for the last file must not count for this one.
+        // The memory of the last file must not count for this one.
         drop(last.take());
         guard::await_given_up();
         let (quasi, pages) = (quasi.clone(), Arc::clone(&pages));
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
         let (answers, checked) = question.answer_within_limits();
         for answer in answers {
             exit = exit.max(answer.exit);
-            match answer.told {
+            match answer.text {
                 Ok(report) => out.show(&report, exit)?,
                 Err(message) => {
                     out.refuse(&file.display().to_string(), &message, args.json, exit)?;
@@ -48,12 +48,12 @@ pub(crate) fn run(args: &'static CheckArgs) -> anyhow::Result<Exit> {
         }
         last = checked;
     }
-    // The process ends now: the system takes its memory back sooner than we could.
+    // The process ends now, and the system frees its memory sooner than we could.
     std::mem::forget(last);
     Ok(exit)
 }
 
-/// What is to be found out about a file.
+/// A question about a file.
 struct Question {
     file: &'static Path,
     args: &'static CheckArgs,
@@ -62,18 +62,18 @@ struct Question {
     pages: Arc<Mutex<Pages>>,
 }
 
-/// What was found out about one history: a report, or a complaint.
+/// The result for one history: a report, or an error message.
 struct Answer {
     exit: Exit,
-    told: Result<String, String>,
+    text: Result<String, String>,
 }
 
-/// How far it came, where a limit was reached while the file was read.
+/// The progress that is reported if a limit is reached while the file is read.
 const UNREAD: &str = "the file was not read to its end";
 
 /// The answers so far for a file.
 #[derive(Default)]
-struct Told {
+struct Answers {
     answers: Vec<Answer>,
     /// How many histories the file has, once it is read.
     histories: Option<usize>,
@@ -82,84 +82,83 @@ struct Told {
 /// A history that was checked.
 struct Checked {
     history: History,
-    /// None where the file was not read to its end and `--spec` names none.
+    /// `None` if the file was not read to its end and `--spec` is not given.
     spec: Option<Arc<Named>>,
     outcome: Outcome,
-    /// What was asked and found out about places, where that was asked.
+    /// The question about quasi linearizability and its answer, if it was asked.
     quasi: Option<(Quasi, Finding)>,
     seconds: f64,
 }
 
 impl Question {
-    /// Answers for all histories of the file, as far as the limits reach, which cover the whole
-    /// file. What was checked comes along, so that the caller decides when its memory is given
-    /// back.
+    /// Answers for all histories of the file, within limits that cover the whole file. The checked
+    /// histories are returned as well, so that the caller decides when their memory is freed.
     fn answer_within_limits(self) -> (Vec<Answer>, Option<Vec<Checked>>) {
         let start = Instant::now();
         let budget = Arc::new(self.args.limits.limits().budget());
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
         let pages = Arc::clone(&self.pages);
-        let told = Arc::new(Mutex::new(Told::default()));
-        let theirs = Arc::clone(&told);
+        let known = Arc::new(Mutex::new(Answers::default()));
+        let theirs = Arc::clone(&known);
         let done =
             guard::within(&budget, || false, move |budget| self.answer(budget, start, &theirs));
-        let mut told = std::mem::take(&mut *lock(&told));
+        let mut known = std::mem::take(&mut *lock(&known));
         if let Err(why) = done
-            && told.histories.is_none_or(|histories| told.answers.len() < histories)
+            && known.histories.is_none_or(|histories| known.answers.len() < histories)
         {
             progress::clear();
-            let progress = match told.histories {
+            let progress = match known.histories {
                 None => UNREAD.to_owned(),
                 Some(_) => {
                     let steps = count(budget.steps_spent(), "step");
                     format!("{steps}; the search was abandoned")
                 }
             };
-            let index = told.index(told.answers.len() + 1);
+            let index = known.index(known.answers.len() + 1);
             let unknown = Checked::exhausted(why, progress, args, algorithm, start);
-            told.answers.push(unknown.answer(&name, index, args, &pages));
+            known.answers.push(unknown.answer(&name, index, args, &pages));
         }
-        (told.answers, done.ok())
+        (known.answers, done.ok())
     }
 
     fn name(&self) -> String {
         self.file.display().to_string()
     }
 
-    /// Reads and decides, and tells each answer as soon as it is known.
-    fn answer(&self, budget: &Budget, start: Instant, told: &Mutex<Told>) -> Vec<Checked> {
+    /// Reads and decides, and adds each answer as soon as it is known.
+    fn answer(&self, budget: &Budget, start: Instant, known: &Mutex<Answers>) -> Vec<Checked> {
         let (args, algorithm, name) = (self.args, self.algorithm, self.name());
-        let tell = |answer: Answer| lock(told).answers.push(answer);
-        let complaint = |message: String| Answer { exit: Exit::Error, told: Err(message) };
+        let add = |answer: Answer| lock(known).answers.push(answer);
+        let complaint = |message: String| Answer { exit: Exit::Error, text: Err(message) };
         let reading = Reading::new(&args.reading, args.spec.as_deref());
         let histories = match read_all(self.file, &name, &reading, budget) {
             Ok(histories) => histories,
             Err(Failure::Exhausted(why)) => {
                 let unread = Checked::exhausted(why, UNREAD.into(), args, algorithm, start);
-                tell(unread.answer(&name, None, args, &self.pages));
+                add(unread.answer(&name, None, args, &self.pages));
                 return Vec::new();
             }
             Err(failure) => {
-                tell(complaint(failure.message(&name)));
+                add(complaint(failure.message(&name)));
                 return Vec::new();
             }
         };
-        lock(told).histories = Some(histories.len());
+        lock(known).histories = Some(histories.len());
         if histories.len() > 1 {
             lock(&self.pages).expect_several();
         }
         let mut all = Vec::new();
         for (number, history) in (1..).zip(histories) {
             let start = if number == 1 { start } else { Instant::now() };
-            let index = lock(told).index(number);
+            let index = lock(known).index(number);
             match check(history, &name, args, algorithm, self.quasi.as_ref(), budget, start) {
                 Ok(checked) => {
-                    tell(checked.answer(&name, index, args, &self.pages));
+                    add(checked.answer(&name, index, args, &self.pages));
                     all.push(checked);
                 }
                 Err(message) => {
                     let of = index.map(|n| format!("history {n} of ")).unwrap_or_default();
-                    tell(complaint(format!("{of}{message}")));
+                    add(complaint(format!("{of}{message}")));
                 }
             }
         }
@@ -167,19 +166,19 @@ impl Question {
     }
 }
 
-impl Told {
-    /// The number of a history where the file has several.
+impl Answers {
+    /// The number of a history, if the file has several.
     fn index(&self, number: usize) -> Option<usize> {
         self.histories.filter(|&histories| histories > 1).map(|_| number)
     }
 }
 
-/// A worker that panicked has told what it knew.
-fn lock<T>(told: &Mutex<T>) -> MutexGuard<'_, T> {
-    told.lock().unwrap_or_else(PoisonError::into_inner)
+/// A worker that panicked leaves the answers that it had added, so poison is ignored.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Decides a history; the error is a message with the file's name.
+/// Decides a history; an error carries the file's name.
 fn check(
     history: History,
     name: &str,
@@ -213,7 +212,7 @@ pub(crate) fn read(
     reading: &Reading,
     budget: &Budget,
 ) -> Result<History, Failure> {
-    while_told(name, |seen| input::read(file, reading, budget, seen))
+    with_progress(name, |seen| input::read(file, reading, budget, seen))
 }
 
 /// Reads all histories of a file with a progress line.
@@ -223,17 +222,17 @@ fn read_all(
     reading: &Reading,
     budget: &Budget,
 ) -> Result<Vec<History>, Failure> {
-    while_told(name, |seen| input::read_all(file, reading, budget, seen))
+    with_progress(name, |seen| input::read_all(file, reading, budget, seen))
 }
 
 /// Reads with a progress line.
-fn while_told<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
+fn with_progress<T>(name: &str, read: impl FnOnce(&AtomicU64) -> T) -> T {
     let seen = AtomicU64::new(0);
     let say = || format!("reading, {}, {name}", bytes(seen.load(Ordering::Relaxed)));
     progress::during(say, || read(&seen))
 }
 
-/// The specification that the file names. Where it names none, the error tells which would fit.
+/// The specification that the file names. If it names none, the error lists those that would fit.
 fn spec_of(history: &History) -> Result<Arc<Named>, String> {
     if let Some(text) = history.spec() {
         let named = spec::named(text)
@@ -254,7 +253,7 @@ fn spec_of(history: &History) -> Result<Arc<Named>, String> {
 }
 
 impl Checked {
-    /// A limit was reached, and nothing is known of the history.
+    /// The result if a limit was reached and nothing is known of the history.
     fn exhausted(
         why: Exhausted,
         progress: String,
@@ -283,9 +282,9 @@ impl Checked {
         args: &CheckArgs,
         pages: &Mutex<Pages>,
     ) -> Answer {
-        let told = self.report(name, index, args, pages);
-        let exit = if told.is_ok() { Exit::of(&self.outcome.verdict) } else { Exit::Error };
-        Answer { exit, told }
+        let text = self.report(name, index, args, pages);
+        let exit = if text.is_ok() { Exit::of(&self.outcome.verdict) } else { Exit::Error };
+        Answer { exit, text }
     }
 
     /// `index` is the number of the history among several of the file, from 1.
@@ -301,8 +300,8 @@ impl Checked {
             Some(spec) => spec.show(&self.history, i, with_result),
             None => self.history.show(i),
         };
-        // People see which history it is in the place of the file; programs have a field of its
-        // own.
+        // People see the number of the history behind the file's name; programs have a field for
+        // it.
         let titled = index.map(|n| format!("{name}, history {n}"));
         let title = titled.as_deref().filter(|_| !args.json).unwrap_or(name);
         let case = Case {
@@ -323,7 +322,7 @@ impl Checked {
             report.field("index", index);
         }
         if lock(pages).wanted() {
-            // The object alone does not say which orders are quasi linearizable.
+            // The specification alone does not describe which orders are quasi linearizable.
             let strict = self.spec.as_deref().filter(|_| self.quasi.is_none());
             let mut timeline = case.timeline(strict);
             if let Some((_, finding)) = &self.quasi {
@@ -340,12 +339,12 @@ impl Checked {
     }
 }
 
-/// What was guessed about independent keys, for programs.
+/// The guess about independent keys, for programs.
 pub(crate) fn name_guess(has_keys: bool) -> &'static str {
     if has_keys { "guessed: yes" } else { "guessed: no" }
 }
 
-/// What was guessed about independent keys, and how to say otherwise.
+/// The guess about independent keys, and the flag that overrides it.
 pub(crate) fn describe_guess(has_keys: bool) -> &'static str {
     match has_keys {
         true => {

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
     let mut out = Output::new();
     formats::write(&history, args.to, out.writer()).with_context(|| name.clone())?;
     out.writer().flush().context("standard output")?;
-    // What is written carries the keys as if somebody had said so.
+    // The output carries the keys as if the user had declared them.
     if let Some(has_keys) = history.guessed_keys() {
         complain(format_args!("{name}: {}", check::describe_guess(has_keys)));
     }

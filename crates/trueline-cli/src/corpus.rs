@@ -1,8 +1,8 @@
 //! `trueline corpus`: checks every history of a manifest and compares the verdicts with the stated
 //! ones.
 //!
-//! Rows are decided on as many threads as there are cores and told in the order of the manifest, so
-//! that the output is always the same.
+//! Rows are decided on all cores and reported in the order of the manifest, so that the output is
+//! always the same.
 
 mod manifest;
 mod tally;
@@ -31,7 +31,7 @@ use crate::progress;
 use manifest::Row;
 use tally::Tally;
 
-/// What came out for a row.
+/// How the check of a row ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Passed,
@@ -60,23 +60,23 @@ impl Ending {
     }
 }
 
-/// A row that was looked at.
+/// A row that was checked.
 struct Done {
     ending: Ending,
-    /// What to tell people; empty for a row that passed.
+    /// The message for people; empty for a row that passed.
     message: String,
     seconds: f64,
     json: Json,
-    /// Nobody said whether the values carry keys, and they look like it.
+    /// Whether the values look like keys, and neither the manifest nor the specification says so.
     guessed_keys: bool,
-    /// The words of its headline, and the rest of it.
+    /// The answer in its headline, and the rest of the headline.
     headline: (String, String),
     /// The file of its page in the folder of pages.
     page: Option<String>,
 }
 
 pub(crate) fn run(args: &CorpusArgs) -> anyhow::Result<Exit> {
-    // Before any row is looked at.
+    // Reports an error before any row is checked.
     args.deciding.algorithm()?;
     let mut rows = manifest::read(&args.manifest)?;
     if let Some(only) = &args.only {
@@ -199,21 +199,21 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
         .flag("timeout", again::time(args.timeout))
         .maybe("memory", args.memory.map(|bytes| bytes.to_string()))
         .file(&file.display().to_string());
-    let done = |ending: Ending, told: String, mut json: Json| {
+    let done = |ending: Ending, text: String, mut json: Json| {
         let seconds = start.elapsed().as_secs_f64();
         json["group"] = row.group().into();
         json["expected"] = row.verdict.as_deref().into();
         json["result"] = ending.name().into();
-        let (path, told, again) = (clean(&row.path), clean(&told), clean(&again));
+        let (path, text, again) = (clean(&row.path), clean(&text), clean(&again));
         let message = match ending {
             Ending::Passed => String::new(),
-            Ending::Skipped => format!("skipped: {path}: {told}"),
-            Ending::Failed => format!("failed: {path}: {told}\n  reproduce: {again}"),
-            // The file's name is part of what is told.
-            Ending::Unreadable => format!("failed: {told}\n  reproduce: {again}"),
+            Ending::Skipped => format!("skipped: {path}: {text}"),
+            Ending::Failed => format!("failed: {path}: {text}\n  reproduce: {again}"),
+            // The message already contains the file's name.
+            Ending::Unreadable => format!("failed: {text}\n  reproduce: {again}"),
         };
         let guessed_keys = json.get("keys").is_some();
-        let headline = (ending.name().to_string(), told);
+        let headline = (ending.name().to_string(), text);
         Done { ending, message, seconds, json, guessed_keys, headline, page: None }
     };
     let wrong = |message: String| {
@@ -268,7 +268,7 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
     }
     let headline = (report.verdict.words().to_string(), report.summary.clone());
     let mut json = report.json();
-    let done = |ending, told, json| Done { headline, page, ..done(ending, told, json) };
+    let done = |ending, text, json| Done { headline, page, ..done(ending, text, json) };
     if let Some(has_keys) = history.guessed_keys() {
         json["keys"] = name_guess(has_keys).into();
     }
@@ -277,8 +277,8 @@ fn look_at(row: &Row, number: usize, folder: &Path, args: &CorpusArgs) -> Done {
         (Verdict::Unknown(_), _) => {
             let why = json["message"].as_str().unwrap_or_default();
             let progress = json["progress"].as_str().unwrap_or_default();
-            let told = if progress.is_empty() { why.into() } else { format!("{why}; {progress}") };
-            done(Ending::Skipped, told, json)
+            let text = if progress.is_empty() { why.into() } else { format!("{why}; {progress}") };
+            done(Ending::Skipped, text, json)
         }
         (_, Some(expected)) if expected != found => {
             done(Ending::Failed, format!("expected {expected}, found {found}"), json)

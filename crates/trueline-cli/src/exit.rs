@@ -7,7 +7,8 @@ use trueline::Verdict;
 
 use crate::output;
 
-/// How a command ends. The order says which of several files decides: 2 beats 1 beats 3 beats 0.
+/// How a command ends. If several files end differently, the order decides: 2 beats 1 beats 3 beats
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     Holds,
@@ -35,7 +36,7 @@ impl Exit {
     }
 }
 
-/// The reader of our output went away. Carries what the command would have ended with.
+/// The reader of our output closed the pipe. Carries the exit code that the command would have had.
 #[derive(Debug)]
 pub(crate) struct Closed(pub(crate) Exit);
 
@@ -47,7 +48,8 @@ impl std::fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Turns the result of a command into an exit code and tells errors. A closed pipe is none.
+/// Turns the result of a command into an exit code and prints errors. A closed pipe is not an
+/// error.
 pub(crate) fn conclude(result: anyhow::Result<Exit>) -> ExitCode {
     let exit = result.unwrap_or_else(|error| {
         if let Some(Closed(exit)) = error.downcast_ref() {

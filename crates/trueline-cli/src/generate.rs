@@ -37,10 +37,10 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Holds)
 }
 
-/// Writes events as they are made: only what is open is held.
+/// Writes events as they are generated, and keeps only pending operations in memory.
 fn stream(args: &GenerateArgs, plan: &Plan) -> anyhow::Result<Exit> {
     let mut writer = EventWriter::new(std::io::stdout().lock(), args.spec.text());
-    // A process that gave up waiting says so when it calls again.
+    // Processes that gave up waiting; their next call records that.
     let mut gave_up = BTreeSet::new();
     let mut failed = None;
     let mut tell = |process: u32, event: Generated<'_>| {

@@ -1,13 +1,12 @@
-//! Keeps limits that the work itself overruns, and ends it on signals.
+//! Enforces limits that the work itself overruns, and ends the work on signals.
 //!
-//! Work draws on a [`Budget`] and stops by itself soon after that is spent, with all that it has
-//! found. It does not look at the budget everywhere: not within a call of the SAT solver or of a
-//! specification, and not while it gives back gigabytes of tables. So it runs on a thread of its
-//! own, and whoever waits for it stops waiting after a short grace. The thread goes on, unheeded,
-//! until the process ends.
+//! Work draws on a [`Budget`] and stops soon after the budget is spent, with everything that it
+//! found. Some stretches do not check the budget: a call of the SAT solver or of a specification,
+//! and freeing gigabytes of tables. So the work runs on a thread of its own, and the caller stops
+//! waiting after a short grace period. The abandoned thread runs on until the process ends.
 //!
 //! **Invariant:** after the time limit [`within`] returns within [`GRACE`] and [`PERIOD`], unless
-//! `busy` says that something must not be cut short.
+//! `busy` reports that something must not be cut short.
 
 use std::panic;
 use std::process;
@@ -25,29 +24,28 @@ use crate::limits;
 
 /// How long the work may take to notice that its time is over.
 const GRACE: Duration = Duration::from_millis(100);
-/// The same where memory is short: more is taken all the while.
+/// The grace for memory is shorter, because the work allocates more meanwhile.
 const GRACE_OF_MEMORY: Duration = Duration::from_millis(25);
-/// There is no grace at all beyond this share of the memory limit.
+/// Beyond this multiple of the memory limit there is no grace.
 const MOST_MEMORY: f64 = 1.1;
-/// The same after a signal: a checkpoint is written then.
+/// The grace after a signal, in which a checkpoint is written.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(2);
-/// How long the next work waits for what was given up before it, whose memory would count as its
-/// own.
+/// How long the next work waits for abandoned work, whose memory would count as its own.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Time between two looks: at the speed of memory some ten megabytes.
+/// Time between two checks: at the speed of memory, some ten megabytes.
 pub(crate) const PERIOD: Duration = Duration::from_millis(2);
-/// Deep recursion is no fault of the user's, and pages of a stack that nobody touches cost nothing.
+/// Users may recurse deeply, and untouched pages of a stack cost nothing.
 const STACK: usize = 256 << 20;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// What a signal cancels.
+/// The budget that a signal cancels.
 static AT_WORK: Mutex<Option<Arc<Budget>>> = Mutex::new(None);
 
-/// Work that goes on, unheeded.
+/// Abandoned work that still runs.
 static GIVEN_UP: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
-/// From now on the first Ctrl-C or SIGTERM cancels the budget of the work under way, so that it
-/// says how far it got; the second one ends the process.
+/// Installs a handler: the first Ctrl-C or SIGTERM cancels the budget of the current work, which
+/// then reports how far it got; the second one ends the process.
 pub(crate) fn catch_signals() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
@@ -60,9 +58,8 @@ pub(crate) fn catch_signals() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Does the work. The error says which limit was reached while the work did not stop by itself;
-/// what it would have found is lost. While `busy` says so, the work is waited for whatever the
-/// limits are.
+/// Does the work. An error names the limit that was reached without the work stopping by itself;
+/// its result is lost. While `busy` returns true, no limit applies and the caller waits.
 pub(crate) fn within<T: Send + 'static>(
     budget: &Arc<Budget>,
     busy: impl Fn() -> bool,
@@ -75,7 +72,7 @@ pub(crate) fn within<T: Send + 'static>(
     let (tell, told) = mpsc::channel();
     let theirs = Arc::clone(budget);
     let worker = thread::Builder::new().stack_size(STACK).spawn(move || {
-        // Nobody listens any more where the work was given up.
+        // If the work was abandoned, nobody receives this.
         let _ = tell.send(work(&theirs));
     });
     let worker = worker.expect("the system grants a thread");
@@ -100,8 +97,8 @@ pub(crate) fn within<T: Send + 'static>(
     }
 }
 
-/// Waits, but not for long, until work that was given up has noticed it and returned its memory.
-/// For whoever does more work in the same process, before its clock starts.
+/// Waits briefly until abandoned work has noticed and freed its memory. Call it before more work in
+/// the same process, before its clock starts.
 pub(crate) fn await_given_up() {
     let start = Instant::now();
     let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +117,7 @@ fn grace(why: Exhausted) -> Duration {
     }
 }
 
-/// True where the process holds so much more than this that nothing may be waited for.
+/// Whether the process holds so much more than this that waiting is too dangerous.
 pub(crate) fn is_far_beyond(most: u64) -> bool {
     limits::resident() as f64 > most as f64 * MOST_MEMORY
 }
@@ -130,7 +127,7 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
 
-    /// Work that ends only after the test: it never looks at its budget.
+    /// Work that never checks its budget and ends only after the test.
     fn deaf(limits: Limits) -> Result<(), Exhausted> {
         let (end, ended) = mpsc::channel::<()>();
         let budget = Arc::new(limits.budget());
@@ -173,7 +170,7 @@ mod tests {
         assert!(within(&Arc::new(limits.budget()), || false, work).is_err());
         drop(end);
         await_given_up();
-        // Unless a second did not suffice for it to wake up.
+        // It waits, unless it needed more than a second to wake up.
         let waits = !GIVEN_UP.lock().unwrap().is_empty();
         assert!(done.load(Ordering::SeqCst) || waits);
     }
@@ -182,7 +179,7 @@ mod tests {
     fn work_that_must_not_be_cut_short_is_waited_for() {
         let limits = Limits { time: Some(Duration::ZERO), memory: None };
         let (end, ended) = mpsc::channel::<()>();
-        // The work ends after somebody has asked whether it is busy, and so after the grace.
+        // The work ends after `busy` was asked, and so after the grace.
         let end = Mutex::new(Some(end));
         let busy = || {
             drop(end.lock().unwrap().take());

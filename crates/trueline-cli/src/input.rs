@@ -42,7 +42,7 @@ impl Failure {
     }
 }
 
-/// What the system says, without its error number.
+/// The system's message, without its error number.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".into(),
@@ -52,22 +52,22 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// How to read.
+/// How to read a file.
 pub(crate) struct Reading<'a> {
     pub(crate) options: ReadOptions,
     pub(crate) rename: &'a [Rename],
 }
 
 impl<'a> Reading<'a> {
-    /// As the arguments say, for a history of this specification, if it is known before the file is
-    /// read.
+    /// The settings in the arguments, for a history of this specification, if it is known before
+    /// the file is read.
     pub(crate) fn new(args: &'a ReadingArgs, spec: Option<&Named>) -> Reading<'a> {
         let options = ReadOptions { format: args.format, keys: keys(args.keys, spec) };
         Reading { options, rename: &args.rename }
     }
 }
 
-/// What `[k v]` means. An object with keys of its own, such as a map, has them for arguments.
+/// How to read `[k v]`. An object with keys of its own, such as a map, takes them as arguments.
 pub(crate) fn keys(given: args::Keys, spec: Option<&Named>) -> Keys {
     match given {
         args::Keys::Auto | args::Keys::No if spec.is_some_and(Named::takes_keys) => Keys::Arguments,
@@ -122,14 +122,14 @@ fn within<T>(
     let mut exhausted = None;
     let input = Within { input: unpacked, budget, progress, exhausted: &mut exhausted };
     let result = read(input);
-    // One long line can take much memory between two looks at the budget.
+    // One long line can take much memory between two checks of the budget.
     if let Some(why) = exhausted.or_else(|| limits::spent(budget).filter(|_| result.is_ok())) {
         return Err(Failure::Exhausted(why));
     }
     result.map_err(Failure::Content)
 }
 
-/// Opens a file and unpacks it where its first bytes say that it is packed.
+/// Opens a file and unpacks it if its first bytes are those of a packed file.
 fn open<'a>(file: &Path, budget: &'a Budget) -> io::Result<Box<dyn Read + 'a>> {
     let raw: Box<dyn Read + 'a> = if file == Path::new("-") {
         Box::new(Slow::new(budget, || Ok(io::stdin()))?)
@@ -148,7 +148,7 @@ fn open<'a>(file: &Path, budget: &'a Budget) -> io::Result<Box<dyn Read + 'a>> {
     unpacked(raw)
 }
 
-/// Unpacks what comes where its first bytes say that it is packed.
+/// Unpacks the input if its first bytes are those of a packed file.
 pub(crate) fn unpacked<'a>(mut raw: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
     let mut head = Vec::new();
     raw.by_ref().take(4).read_to_end(&mut head)?;

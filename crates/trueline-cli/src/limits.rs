@@ -1,4 +1,4 @@
-//! Limits of time and memory: how they are written, and what measures them.
+//! Limits of time and memory: how they are written, and how the process measures them.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use trueline::budget::{Exhausted, Meter};
 
 /// A sample of the memory is as good as new for this long.
 const FRESH: Duration = Duration::from_millis(5);
-/// Where no limit of memory is given: this share of what the machine has to spare.
+/// The default limit of memory, as a share of the free memory.
 const SHARE: f64 = 0.75;
 
-/// How much a check may cost.
+/// The limits of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) time: Option<Duration>,
@@ -62,7 +62,7 @@ impl Meter for Gauge {
         let now = self.start.elapsed().as_nanos() as u64;
         let before = self.sampled.load(Ordering::Relaxed);
         let stale = now.saturating_sub(before) > FRESH.as_nanos() as u64;
-        // Only the thread that wins the exchange reads the file; the others take the last sample.
+        // Only the thread that wins the exchange reads the file; the others use the last sample.
         if stale
             && self
                 .sampled
@@ -75,7 +75,7 @@ impl Meter for Gauge {
     }
 }
 
-/// Bytes of memory that the process holds; 0 where the system does not tell.
+/// Bytes of memory that the process holds; 0 if the system does not report it.
 pub(crate) fn resident() -> u64 {
     const PAGE: u64 = 4096;
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -86,7 +86,7 @@ pub(crate) fn resident() -> u64 {
         .map_or(0, |pages: u64| pages * PAGE)
 }
 
-/// What the machine, or the container, has to spare.
+/// The free memory of the machine or the container.
 pub(crate) fn spare_memory() -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

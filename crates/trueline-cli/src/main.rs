@@ -1,5 +1,5 @@
-//! The `trueline` command. Parses flags into real objects, dispatches once, and keeps the contract
-//! of exit codes: 0 holds, 1 violation, 2 usage or input error, 3 undecided.
+//! The `trueline` command. Parses flags into typed arguments, dispatches once, and sets the exit
+//! code: 0 holds, 1 violation, 2 usage or input error, 3 undecided.
 #![forbid(unsafe_code)]
 
 mod again;
@@ -30,16 +30,16 @@ use args::{Cli, Command};
 use clap::Parser;
 use exit::Exit;
 
-/// The memory of simulated objects comes from an arena, with the same addresses in each execution.
-/// All else is the system's.
+/// Simulated objects allocate from an arena, which gives the same addresses in each execution.
+/// Everything else uses the system's allocator.
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;
 
 fn main() -> ExitCode {
-    // Threads that are given up may use the arguments until the process ends.
+    // Abandoned threads may use the arguments until the process ends.
     let cli: &'static Cli = match Cli::try_parse() {
         Ok(cli) => Box::leak(Box::new(cli)),
-        Err(told) => return exit::conclude(tell(&told)),
+        Err(message) => return exit::conclude(print_message(&message)),
     };
     let result = match &cli.command {
         Command::Check(args) => check::run(args),
@@ -60,10 +60,10 @@ fn main() -> ExitCode {
     exit::conclude(result)
 }
 
-/// Shows help, the version, or what is wrong with the arguments.
-fn tell(told: &clap::Error) -> anyhow::Result<Exit> {
-    let shown = told.print();
-    if told.use_stderr() {
+/// Prints help, the version, or an error in the arguments.
+fn print_message(message: &clap::Error) -> anyhow::Result<Exit> {
+    let shown = message.print();
+    if message.use_stderr() {
         return Ok(Exit::Error);
     }
     shown.context("standard output").map(|()| Exit::Holds)

@@ -1,4 +1,4 @@
-//! `trueline monitor`: events in as they come, the first violation out.
+//! `trueline monitor`: reads events as they arrive and reports the first violation.
 
 mod actions;
 mod events;
@@ -25,19 +25,18 @@ use crate::pages::Pages;
 use events::{Events, Next, Numbers};
 use interrupt::Interrupt;
 
-/// Events between two looks at the memory, and two updates of what an interrupt would tell.
+/// Events between two checks of the memory, which also update the summary for an interrupt.
 const PERIOD: u64 = 1 << 12;
-/// Bytes after which the memory is looked at, too: a few events can be long.
+/// Bytes after which the memory is checked, too: a few events can be long.
 const LONG: u64 = 1 << 22;
-/// Operations that are named in a sentence.
+/// At most this many operations are named in a sentence.
 const FEW: usize = 4;
-/// The reason where lines were left out.
+/// The reason if lines were skipped.
 const SKIPPED: &str = "skipped-lines";
-/// What is said at the end where something may have been missed: by saturation, or in lines that
-/// were left out.
+/// The verdict if a violation may have been missed: by saturation, or in skipped lines.
 const NOTHING_FOUND: &str = "no violation found";
-/// Where the next event has to be waited for, what was put off is decided, unless that took more
-/// than one in so many parts of the time.
+/// While the monitor waits for the next event, it decides what it had deferred, as long as that
+/// takes at most one part in this many of the time.
 const SHARE: u32 = 10;
 
 pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
         Some(ended) => ended,
         None => watcher.run(&interrupt),
     };
-    // From here on an interrupt waits for what is said to be said.
+    // Delays an interrupt until the report is printed.
     let _said = interrupt.hold();
     let mut out = Output::new();
     let seconds = start.elapsed().as_secs_f64();
@@ -83,8 +82,7 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     let text = match ended {
         Err(End::Violation(violation)) => watcher.report(&name, &violation, seconds),
         Err(End::Unknown(why)) => watcher.summary(&name, Answer::Unknown(why), seconds, tally),
-        // That saturation finds nothing does not mean that there is nothing, and a line that was
-        // skipped may be wrong.
+        // Saturation may miss a violation, and a skipped line may contain one.
         _ if args.algorithm == Online::Saturate || watcher.skipped > 0 => {
             let code = if watcher.skipped > 0 { SKIPPED } else { "incomplete" };
             let nothing = Undecided { words: NOTHING_FOUND, ..Undecided::new(code, NOTHING_FOUND) };
@@ -94,17 +92,17 @@ pub(crate) fn run(args: &MonitorArgs) -> anyhow::Result<Exit> {
     };
     let text = text.map_err(anyhow::Error::msg)?;
     out.show(&text, exit)?;
-    // What it holds is given back with the process, at once.
+    // Ending the process frees its memory at once.
     std::mem::forget(watcher);
     Ok(exit)
 }
 
-/// Why the end of the stream was not reached.
+/// Why the monitor stopped before the end of the stream.
 enum End {
     Violation(Box<Violation<Call, Value>>),
-    /// From here on, and why.
+    /// Undecided from here on, for this reason.
     Unknown(Undecided),
-    /// With the file's name.
+    /// An unusable input; the message names the file.
     Input(String),
 }
 
@@ -112,10 +110,10 @@ struct Watcher<'a> {
     args: &'a MonitorArgs,
     budget: Budget,
     watch: Option<Watch>,
-    /// What read the file instead, and what it saw.
+    /// The reader that decided the file without a monitor, and its counts.
     direct: Option<(&'static str, Tally)>,
     spec: Option<Arc<Named>>,
-    /// Lines that were left out.
+    /// The number of skipped lines.
     skipped: u64,
 }
 
@@ -127,7 +125,7 @@ impl Watcher<'_> {
         let (mut decided, mut cost) = (Instant::now(), Duration::ZERO);
         loop {
             if events.must_wait() {
-                interrupt.tell(self.tally());
+                interrupt.update(self.tally());
                 if decided.elapsed() > SHARE * cost {
                     let start = Instant::now();
                     self.decide_deferred()?;
@@ -149,7 +147,7 @@ impl Watcher<'_> {
             seen += 1;
             if seen.is_multiple_of(PERIOD) || events.bytes() - looked > LONG {
                 looked = events.bytes();
-                interrupt.tell(self.tally());
+                interrupt.update(self.tally());
                 if let Some(why) = limits::spent(&self.budget) {
                     return Err(End::Unknown(Undecided::limit(&why)));
                 }
@@ -165,7 +163,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// A violation is none where lines were left out: what was in them may explain it.
+    /// If lines were skipped, a violation is unknown: their content may explain it.
     fn doubted(&self, end: End) -> End {
         let End::Violation(violation) = end else { return end };
         if self.skipped == 0 {
@@ -187,7 +185,7 @@ impl Watcher<'_> {
         End::Unknown(Undecided::new(SKIPPED, why))
     }
 
-    /// An error with the name of the file that it is in.
+    /// Adds the name of the file to an error.
     fn complete(&self, end: End, events: &Events) -> End {
         match end {
             End::Input(message) if !message.starts_with(events.file()) => {
@@ -244,7 +242,7 @@ impl Watcher<'_> {
         };
         let call = (self.args.lenient && matches!(event, Event::Call(..))).then(|| event.clone());
         let told = match (watch.event(process, event, at), call) {
-            // The return of its last call was skipped: nobody knows what came of it.
+            // The return of its last call was skipped, so the outcome is unknown.
             (Err(Stopped::Input(_)), Some(call))
                 if watch.event(process, Event::Unknown, at).is_ok() =>
             {
@@ -280,7 +278,7 @@ impl Watcher<'_> {
         };
         let mut report = case.report();
         let tally = self.tally();
-        tell(&mut report, tally);
+        add_tally(&mut report, tally);
         report.field("skipped", self.skipped);
         let seen = format!("found after {}", describe(tally, self.skipped));
         report.sections.push(Section::Paragraph(seen));
@@ -292,7 +290,7 @@ impl Watcher<'_> {
         Ok(output::render(&report, self.args.json, &self.args.output))
     }
 
-    /// How a stream without a violation ended.
+    /// The report on a stream without a violation.
     fn summary(
         &self,
         name: &str,
@@ -315,7 +313,7 @@ impl Watcher<'_> {
         report.field("spec", self.spec.as_ref().map_or("", |spec| spec.text()));
         report.field("algorithm", algorithm);
         report.field("seconds", (seconds * 1e6).round() / 1e6);
-        tell(&mut report, tally);
+        add_tally(&mut report, tally);
         report.field("skipped", self.skipped);
         report.sections.extend(section);
         Pages::new(self.args.output.html.as_deref(), false).add(&mut report)?;
@@ -323,8 +321,8 @@ impl Watcher<'_> {
     }
 }
 
-/// What was seen of the stream, for programs.
-fn tell(report: &mut Report, tally: Tally) {
+/// Adds the counts of the stream, for programs.
+fn add_tally(report: &mut Report, tally: Tally) {
     report.field("events", tally.events);
     report.field("operations", tally.operations);
     report.field("open", tally.open);
@@ -345,7 +343,7 @@ fn describe(tally: Tally, skipped: u64) -> String {
     text
 }
 
-/// The monitor cannot decide what comes from here on.
+/// The monitor cannot decide the events from here on.
 fn unfit(why: String) -> End {
     End::Unknown(Undecided::new("not-applicable", why))
 }
@@ -370,7 +368,7 @@ fn named(spec: Option<&str>, file: &str) -> Result<Arc<Named>, String> {
     }
 }
 
-/// The command that watches the same again.
+/// The command that watches the same stream again.
 fn again(name: &str, args: &MonitorArgs) -> String {
     let renames: Vec<String> = args.rename.iter().map(|r| format!("{}={}", r.from, r.to)).collect();
     let command = Again::new("monitor")
@@ -386,20 +384,20 @@ fn again(name: &str, args: &MonitorArgs) -> String {
     }
 }
 
-/// What a monitor says that is ended by Ctrl-C or by a limit.
+/// The report of a monitor that Ctrl-C or a limit ended.
 fn interrupted(name: &str, why: &Undecided, as_json: bool, tally: Tally, elapsed: f64) -> String {
     let seen = format!("{}, {}", describe(tally, 0), seconds(elapsed));
     let summary = format!("{}, no violation so far: {seen}", why.message);
     let mut report = Report::new(name, Answer::Unknown(why.clone()), summary);
     report.field("seconds", (elapsed * 1e6).round() / 1e6);
-    tell(&mut report, tally);
+    add_tally(&mut report, tally);
     match as_json {
         true => format!("{}\n", report.json()),
         false => report.text(&Look::default()).render(false),
     }
 }
 
-/// True for standard input.
+/// Whether this is standard input.
 fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }

@@ -16,7 +16,7 @@ impl Output {
         Output(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
     }
 
-    /// Writes the text and shows it. `exit` is how the command ends if nobody reads any more.
+    /// Writes the text and flushes it. `exit` is the exit code if the reader is gone.
     pub(crate) fn show(&mut self, text: &str, exit: Exit) -> anyhow::Result<()> {
         let written = self.0.write_all(text.as_bytes()).and_then(|()| self.0.flush());
         written.map_err(|error| match error.kind() {
@@ -25,7 +25,7 @@ impl Output {
         })
     }
 
-    /// Says why an input cannot be used: to people on standard error, and to programs that read
+    /// Reports that an input cannot be used: to people on standard error, and to programs that read
     /// JSON as an object.
     pub(crate) fn refuse(
         &mut self,
@@ -34,7 +34,7 @@ impl Output {
         as_json: bool,
         exit: Exit,
     ) -> anyhow::Result<()> {
-        // A diagnostic has several lines; each is cleaned by itself.
+        // A diagnostic has several lines; each is escaped separately.
         message.lines().for_each(|line| complain(format_args!("{line}")));
         match as_json {
             true => self.show(&format!("{}\n", error_json(input, message)), exit),
@@ -42,13 +42,13 @@ impl Output {
         }
     }
 
-    /// For what writes piece by piece. Flush at the end.
+    /// A writer for output in pieces. Flush it at the end.
     pub(crate) fn writer(&mut self) -> &mut impl Write {
         &mut self.0
     }
 }
 
-/// The report as it was asked for: one JSON object, or text.
+/// The report in the requested form: one JSON object, or text.
 pub(crate) fn render(report: &Report, as_json: bool, args: &OutputArgs) -> String {
     if as_json {
         return format!("{}\n", report.json());
@@ -61,12 +61,12 @@ pub(crate) fn render(report: &Report, as_json: bool, args: &OutputArgs) -> Strin
     report.text(&look).render(wants_color(args.color))
 }
 
-/// A line on standard error. Whatever could confuse a terminal is escaped.
+/// Prints a line to standard error, with everything escaped that could confuse a terminal.
 pub(crate) fn complain(message: Arguments) {
     let _ = writeln!(io::stderr().lock(), "{}", clean(&message.to_string()));
 }
 
-/// Whether to write colours: as told, or where a terminal that wants them shows standard output.
+/// Whether to write colours: as the flag says, or if standard output is a terminal that wants them.
 fn wants_color(color: Color) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     match color {
@@ -79,8 +79,7 @@ fn wants_color(color: Color) -> bool {
     }
 }
 
-/// Whether drawings keep to ASCII: as told, or where a terminal's locale says that it shows nothing
-/// else.
+/// Whether to draw in ASCII: as the flag says, or if the terminal's locale shows nothing else.
 fn wants_ascii(ascii: bool) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
@@ -89,7 +88,7 @@ fn wants_ascii(ascii: bool) -> bool {
     ascii || (plain && io::stdout().is_terminal())
 }
 
-/// Columns for a report: as told, or the terminal's, or 80.
+/// Columns for a report: as the flag says, or the terminal's, or 80.
 fn width(width: Option<usize>) -> usize {
     width.unwrap_or_else(|| {
         let terminal = || terminal_size::terminal_size_of(io::stdout());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use trueline_report::{IndexRow, Report, index_page};
 
-/// Where pages go, and which were written.
+/// Where pages go, and which of them are written.
 pub(crate) struct Pages {
     target: Option<PathBuf>,
     several: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Pages go to this file; those of several reports, into this folder.
+    /// Pages go to this file, or, if there are several reports, into this folder.
     pub(crate) fn new(target: Option<&Path>, several: bool) -> Pages {
         Pages { target: target.map(Path::to_owned), several, rows: Vec::new() }
     }
@@ -23,13 +23,13 @@ impl Pages {
         self.target.is_some()
     }
 
-    /// From now on there are several reports: a page that was written before stays the first of the
-    /// folder.
+    /// From now on there are several reports: a page that was already written becomes the first of
+    /// the folder.
     pub(crate) fn expect_several(&mut self) {
         self.several = true;
     }
 
-    /// Writes the page of a report, which then names it. The error says why it could not be
+    /// Writes the page of a report, which then names it. The error explains why it could not be
     /// written.
     pub(crate) fn add(&mut self, report: &mut Report) -> Result<(), String> {
         let Some(target) = &self.target else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! A line that says that long work goes on: on a terminal, after a second, and never in a pipe.
+//! A progress line for long work: on a terminal, after a second, and never in a pipe.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,7 +10,7 @@ use trueline_report::{clean, seconds};
 const PATIENCE: Duration = Duration::from_secs(1);
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Does the work. While it lasts, what `say` says stands on the last line of the terminal.
+/// Does the work. Meanwhile the last line of the terminal shows the result of `say`.
 pub(crate) fn during<T>(say: impl Fn() -> String + Send, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();
@@ -20,7 +20,7 @@ pub(crate) fn during<T>(say: impl Fn() -> String + Send, work: impl FnOnce() -> 
         scope.spawn(move || {
             let start = Instant::now();
             let mut shown = false;
-            // A message never comes: the other end is dropped when the work is over.
+            // No message is ever sent: the other end is dropped when the work is over.
             while over.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 if start.elapsed() > PATIENCE {
                     shown = true;
@@ -43,7 +43,7 @@ pub(crate) fn during<T>(say: impl Fn() -> String + Send, work: impl FnOnce() -> 
     })
 }
 
-/// Takes the line away, so that something else can be written. It comes back by itself.
+/// Clears the line so that something else can be written. The line reappears by itself.
 pub(crate) fn clear() {
     if io::stderr().is_terminal() {
         let _ = write!(io::stderr().lock(), "\r\x1b[K");

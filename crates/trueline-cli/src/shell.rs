@@ -1,4 +1,4 @@
-//! `trueline completions` and `trueline man`: made of the definition in [`crate::args`].
+//! `trueline completions` and `trueline man`, generated from the definition in [`crate::args`].
 
 use anyhow::Context;
 use clap::CommandFactory;

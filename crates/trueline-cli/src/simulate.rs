@@ -1,4 +1,4 @@
-//! `trueline simulate`: objects of this project, run and judged.
+//! `trueline simulate`: runs objects of this project and decides their histories.
 
 use std::fmt::Write;
 use std::fs;
@@ -69,7 +69,7 @@ fn run_within_limits(args: &'static SimulateArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Runs all that was asked for; the report, and how the command ends.
+/// Runs everything that was asked for; returns the report and the exit code.
 fn simulate(
     entry: &'static Entry,
     args: &SimulateArgs,
@@ -112,10 +112,10 @@ fn simulate(
         Verdict::Violation(_) => Exit::Violation,
         Verdict::Undecided(_) => Exit::Undecided,
     };
-    let case = Told { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
+    let case = Run { entry, args, simulated: &simulated, seconds: start.elapsed().as_secs_f64() };
     let mut report = case.report();
     if let Some(measured) = quasi.and_then(|quasi| quasi.measured) {
-        let least = measured.told();
+        let least = measured.factor();
         report.field("factor", least);
         let text = match least {
             Some(places) => {
@@ -142,13 +142,13 @@ fn simulate(
     Ok((text, exit))
 }
 
-/// The report behind histories, as a comment of their notation, so that `check` reads all that is
-/// printed.
+/// The report as a comment in the notation of the histories before it, so that `check` can read the
+/// whole output.
 fn commented(report: &str) -> String {
     format!("/*\n{}*/\n", report.replace("*/", "* /"))
 }
 
-/// What is told where a limit is reached in the midst of something that cannot be interrupted.
+/// The report if a limit was reached during work that cannot be interrupted.
 fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant) -> String {
     let why = Undecided {
         message: format!("{why}; the running search could not be stopped in time"),
@@ -164,14 +164,14 @@ fn cut_short(entry: &Entry, args: &SimulateArgs, why: &Exhausted, start: Instant
     output::render(&report, args.json, &args.output)
 }
 
-/// How far out of order removals may be, or the question how far they are.
+/// How far out of order removals may be, or the question about the least factor.
 struct Displacement {
     spec: Option<Arc<Named>>,
     measured: Option<Arc<Measured>>,
 }
 
 impl Displacement {
-    /// What the arguments ask; the error says what does not fit the object.
+    /// The question in the arguments; the error says what does not fit the object.
     fn asked(
         entry: &Entry,
         args: &SimulateArgs,
@@ -210,10 +210,10 @@ struct Measured {
     strict: Named,
     question: Quasi,
     budget: Arc<Budget>,
-    /// `None` once a history has none.
+    /// `None` if some history has none.
     least: Mutex<Option<u32>>,
-    /// Set once a limit was reached before the factor of a history was known: then `least` says
-    /// nothing.
+    /// Set if a limit was reached before the factor of a history was known; `least` is then
+    /// meaningless.
     undecided: AtomicBool,
 }
 
@@ -228,7 +228,7 @@ impl Measured {
         }
     }
 
-    fn told(&self) -> Option<u32> {
+    fn factor(&self) -> Option<u32> {
         self.least.lock().map_or(None, |least| *least)
     }
 }
@@ -240,7 +240,7 @@ fn mode(args: &SimulateArgs) -> Mode {
     }
 }
 
-/// What errors of a program are found in.
+/// The place that an error in a program names.
 fn place(args: &SimulateArgs) -> String {
     match &args.cases {
         Some(file) => file.display().to_string(),
@@ -248,8 +248,8 @@ fn place(args: &SimulateArgs) -> String {
     }
 }
 
-/// The programs that are asked for: those that were written, and those that are made while they are
-/// run.
+/// The programs to run: those that the user wrote, and the number of those that are generated as
+/// they run.
 fn programs(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<(Vec<Case>, Option<Generated>)> {
     if let Some(file) = &args.cases {
         let name = file.display();
@@ -289,14 +289,14 @@ fn programs(entry: &Entry, args: &SimulateArgs) -> anyhow::Result<(Vec<Case>, Op
     let around =
         Case { before: before.clone(), program: program::Program::new(), after: after.clone() };
     entry.check(&around).map_err(|error| anyhow!("--before and --after, {error}"))?;
-    // What is known to be broken is shown to be, whatever size is asked for.
+    // The cases that show the fault of a mutant run whatever size is asked for.
     let alone = before.is_empty() && after.is_empty();
     let listed = entry.shown_by().filter(|_| alone && random.is_none());
     let generated = Generated { processes, operations, random, before, after };
     Ok((listed.into_iter().collect(), Some(generated)))
 }
 
-/// Programs of a stress test that nobody wrote.
+/// The number of random programs of a stress test.
 const RANDOM_PROGRAMS: u32 = 100;
 
 /// More programs than this are not enumerated.
@@ -322,12 +322,12 @@ impl Histories {
         }
     }
 
-    /// As Wing and Gong's simulator prints them. What is wrong is found in the last one.
+    /// The histories as Wing and Gong's simulator prints them. A violation is in the last one.
     fn text(&self, verdict: &Verdict<Box<Found>>) -> String {
         let mut text = String::new();
         let shown = self.shown.lock().map(|shown| shown.clone()).unwrap_or_default();
         let all = self.seen.load(Ordering::Relaxed) <= self.most;
-        // Other violations are no histories: a race ends an execution before it is one.
+        // Other violations have no history: a race ends an execution before it has one.
         let ends_wrong =
             matches!(verdict, Verdict::Violation(found) if found.kind == Kind::NotLinearizable);
         for (i, history) in shown.iter().enumerate() {
@@ -343,15 +343,15 @@ impl Histories {
     }
 }
 
-/// A simulation that is told.
-struct Told<'a> {
+/// A simulation that is being reported.
+struct Run<'a> {
     entry: &'a Entry,
     args: &'a SimulateArgs,
     simulated: &'a Simulated,
     seconds: f64,
 }
 
-impl Told<'_> {
+impl Run<'_> {
     fn report(&self) -> Report {
         let Simulated { verdict, counts, scope } = self.simulated;
         let (answer, summary) = match verdict {
@@ -394,7 +394,7 @@ impl Told<'_> {
         report
     }
 
-    /// What is wrong, for people and for programs.
+    /// Adds the violation, for people and for programs.
     fn explain(&self, found: &Found, report: &mut Report) {
         report.sections.clone_from(&found.sections);
         let history = found.history.as_ref().map(simulate::wing_gong);
@@ -429,7 +429,7 @@ impl Told<'_> {
         self.args.mode == SimulateMode::Explore
     }
 
-    /// The failing schedule; real threads have none that could be run again.
+    /// The failing schedule; a run on real threads has none to replay.
     fn schedule<'a>(&self, found: &'a Found) -> Option<&'a String> {
         found.replay.as_ref().filter(|_| self.is_explored())
     }
@@ -438,8 +438,10 @@ impl Told<'_> {
     fn replay(&self) -> Option<String> {
         let Verdict::Violation(found) = &self.simulated.verdict else { return None };
         let replay = self.schedule(found)?;
-        let calls = |calls: &[program::Call]| (!calls.is_empty()).then(|| program::words(calls));
-        let processes: Vec<String> = found.of.program.iter().map(|p| program::words(p)).collect();
+        let calls =
+            |calls: &[program::Call]| (!calls.is_empty()).then(|| program::join_calls(calls));
+        let processes: Vec<String> =
+            found.of.program.iter().map(|p| program::join_calls(p)).collect();
         let again = Again::new("simulate");
         let again = if self.args.spurious { again.switch("spurious") } else { again };
         let again = again
@@ -453,7 +455,7 @@ impl Told<'_> {
     }
 }
 
-/// The specification that histories are held against.
+/// The specification that decides the histories.
 fn judge<'a>(entry: &'a Entry, args: &'a SimulateArgs) -> &'a str {
     args.spec.as_ref().map_or(entry.spec, |spec| spec.text())
 }

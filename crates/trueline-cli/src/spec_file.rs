@@ -1,4 +1,4 @@
-//! `--spec`: the name of a built-in specification, or a file with one of the user's own.
+//! `--spec`: the name of a built-in specification, or a file that defines one.
 
 use std::fs;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trueline::spec::{self, Named};
 use trueline_model::Specification;
 
-/// How the names of such files end.
+/// The extension of such files.
 const ENDING: &str = ".tl";
 
 /// Reads `queue:init=[1 2]`, `my-queue.tl` or `my-queue.tl:capacity=4`.
@@ -17,7 +17,7 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Arc<Named>> {
     }
 }
 
-/// The file that the text names, and the parameters behind it.
+/// The file in the text, and the parameters after it.
 fn file_of(text: &str) -> Option<(&str, &str)> {
     if text.ends_with(ENDING) {
         return Some((text, ""));

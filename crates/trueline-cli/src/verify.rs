@@ -1,8 +1,8 @@
-//! `trueline verify`: models in, verdicts out.
+//! `trueline verify`: verifies models.
 //!
-//! The work is done by a thread of its own ([`guard`]). Should it not come to an end where a limit
-//! is reached, it is left alone, and the process ends without it: so a limit holds for everything,
-//! and memory is left to the system rather than freed.
+//! A thread of its own does the work ([`guard`]). If it does not stop when a limit is reached, it
+//! is abandoned and the process ends without it. So a limit covers everything, and the system
+//! reclaims the memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ fn verify(name: &str, args: &VerifyArgs, pages: &mut Pages) -> Result<(String, E
     Ok((output::render(&report, args.json, &args.output), exit))
 }
 
-/// The state graph of a program that is small enough, where one was asked for.
+/// The state graph of a program that is small enough, if one was asked for.
 fn graph(
     name: &str,
     args: &VerifyArgs,
@@ -170,7 +170,7 @@ fn graph(
     Ok(Some((graph, target)))
 }
 
-/// What is known of a search that did not come to an end.
+/// The findings of a search that was abandoned.
 fn given_up(why: &Exhausted, pulse: &Pulse) -> Findings {
     let depth = pulse.depth.load(Ordering::Relaxed);
     let mut found = Findings::unknown(format!("{why}; the search had reached depth {depth}"));
@@ -230,7 +230,7 @@ fn algorithm(args: &VerifyArgs) -> String {
     parts.join(" + ")
 }
 
-/// Which histories are looked at, where not all are, as in 'every ... is one of the specification'.
+/// Which histories are checked, if not all are: completes 'every ... is one of the specification'.
 fn restriction(args: &VerifyArgs) -> Option<String> {
     let pairs: Vec<String> = args.pair.iter().map(|(i, j)| format!("{i} and {j}")).collect();
     match (args.histories, pairs.as_slice()) {

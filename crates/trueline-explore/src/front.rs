@@ -1,9 +1,9 @@
-//! What all shadow types share: the state of an execution on the front end's side, and the one way
-//! to make an event.
+//! What all shadow types share: the front end's state of an execution, and the one way to make an
+//! event.
 //!
-//! An event first records the thread's accesses through raw pointers since its last event, waits
-//! for its turn, checks the address against freed blocks, does the access, tells the race detector
-//! and records the effect.
+//! To make an event, the front end records the thread's accesses through raw pointers since its
+//! last event, waits for its turn, checks the address against freed blocks, makes the access,
+//! informs the race detector, and records the effect.
 
 use crate::engine::interface::{self, Access, Effect, Failure, MemorySum, PerExecution, ThreadId};
 use crate::engine::sum_of_bytes;
@@ -28,11 +28,11 @@ pub(crate) struct Front {
     pub(crate) threads: Vec<Thread>,
     /// The waiters of each condition variable, as the locations that they wait at.
     pub(crate) condvars: HashMap<usize, Waiters, foldhash::fast::FixedState>,
-    /// The `Arc`s of which there has been a `Weak`, by the location of their counts, with the
-    /// number of handles once no owner is left.
+    /// The `Arc`s that have had a `Weak`, by the location of their counts, with the number of
+    /// handles once no owner is left.
     pub(crate) weaks: HashMap<usize, usize, foldhash::fast::FixedState>,
-    /// The values of locked locks that are neither on the heap nor on a stack: statics. Whoever
-    /// holds the lock may change them without an event.
+    /// The values of locked locks in statics, which are neither on the heap nor on a stack. The
+    /// thread that holds the lock may change the value without an event.
     held: Vec<(usize, usize)>,
     /// How often a cell was written that is neither on the heap nor on a stack.
     static_writes: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Front {
     pub(crate) parent: Option<u32>,
 }
 
-/// Who waits on a condition variable.
+/// The threads that wait on a condition variable.
 #[derive(Default)]
 pub(crate) struct Waiters {
     pub(crate) locations: Vec<usize>,
@@ -50,25 +50,25 @@ pub(crate) struct Waiters {
     pub(crate) lost: u32,
 }
 
-/// What the front end keeps for one thread of the execution.
+/// The front end's state for one thread of the execution.
 #[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) after: Option<Caller>,
     pub(crate) watches: Vec<Watch>,
-    /// How many events there were when each of the accesses that last began, the innermost last.
+    /// The number of events at the beginning of each unfinished access, the innermost last.
     pub(crate) begun: Vec<usize>,
     pub(crate) locals: Vec<Local>,
-    /// The keys of thread locals whose destructor has begun.
+    /// The keys of thread locals whose destructor has started.
     pub(crate) dropped: Vec<usize>,
     /// Its body was over before the destructors of its thread locals were.
     pub(crate) finished_before: bool,
     pub(crate) name: Option<Arc<str>>,
     /// Virtual time, its own.
     pub(crate) now: Duration,
-    /// What its time was after so many events of its.
+    /// Its time after each number of its events.
     pub(crate) times: Vec<(u32, Duration)>,
     pub(crate) looks: u32,
-    /// A location that only this thread touches; 0 before it looked at the clock.
+    /// A location that only this thread touches; 0 until it has read the clock.
     pub(crate) clock_location: usize,
     /// The lines at which it has woken up for no reason.
     pub(crate) woken: Vec<Caller>,
@@ -101,14 +101,14 @@ pub(crate) struct Local {
 }
 
 std::thread_local! {
-    /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero in nearly
+    /// How many pointers from `UnsafeCell::get` the running thread has outstanding: zero at nearly
     /// all events.
     static WATCHED: Cell<u32> = const { Cell::new(0) };
-    /// The stamp of the execution, once its state was asked for.
+    /// The stamp of the execution, once its state has been requested.
     static STAMP: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The stamp of the execution, for those who have asked for its state before.
+/// The stamp of the execution, for callers that have requested its state before.
 #[inline]
 pub(crate) fn stamp() -> u64 {
     STAMP.get()
@@ -118,7 +118,7 @@ static STAMPS: AtomicU64 = AtomicU64::new(1);
 
 impl Default for Front {
     fn default() -> Self {
-        // What std allocates lazily and for good must not come from the arena.
+        // Memory that std allocates lazily and keeps must not come from the arena.
         drop(std::io::stdout().lock());
         drop(std::thread::current());
         let mut front = Front {
@@ -154,7 +154,7 @@ impl PerExecution for Front {
 
     fn thread_ends() {
         crate::std::thread::finish();
-        settle();
+        resolve_watches();
     }
 
     fn execution_ends(&mut self) -> Option<Failure> {
@@ -167,11 +167,11 @@ impl PerExecution for Front {
 
     fn memory(&self) -> MemorySum {
         let locals = self.threads.iter().flat_map(|thread| &thread.locals);
-        // SAFETY: the values of thread locals are boxes of this size, and no other thread of the OS
-        // knows of them.
+        // SAFETY: the values of thread locals are boxes of this size, and no other OS thread has
+        // access to them.
         let sums = locals.map(|local| unsafe { sum_of_bytes(local.value.cast(), local.size) });
-        // SAFETY: the values of locks stay where they are while the lock is held, and who holds it
-        // is a thread of this execution.
+        // SAFETY: the values of locks stay where they are while the lock is held, and a thread of
+        // this execution holds it.
         let held = self.held.iter().map(|&(start, size)| unsafe {
             sum_of_bytes(std::ptr::with_exposed_provenance(start), size)
         });
@@ -190,7 +190,7 @@ impl Front {
         &mut self.threads[index]
     }
 
-    /// Where a thread is, as far as the allocator can know.
+    /// The source line of a thread, as far as the allocator can know it.
     pub(crate) fn site(&mut self, thread: ThreadId) -> Site {
         Site { thread: thread.0, after: self.thread(thread).after }
     }
@@ -211,10 +211,10 @@ impl Front {
         arena.check_access(address, site).err().map(|fault| Box::new(failure(&fault)))
     }
 
-    /// The drop of a cell: a write, of what must not have been freed.
+    /// The drop of a cell: a write, which must not come after the free of its memory.
     ///
-    /// It does not make the free of its block an event: whoever uses the block after the drop meets
-    /// a race, or a freed block.
+    /// It does not make the free of its block an event: a thread that uses the block after the drop
+    /// meets a race or a freed block.
     fn drop_cell(
         &mut self,
         address: usize,
@@ -288,8 +288,8 @@ pub(crate) fn report(failure: Failure) {
     }
 }
 
-/// Whether the environment ends the wait that begins here for no reason: at most once at each line
-/// of a thread. Only between [`arrive`] and [`perform`].
+/// Whether the environment ends this wait spuriously: at most once at each line of a thread. Only
+/// between [`arrive`] and [`perform`].
 pub(crate) fn wakes_spuriously(caller: Caller) -> bool {
     let before = interface::with_own_state(|front: &mut Front, thread| {
         front.thread(thread).woken.contains(&caller)
@@ -301,8 +301,8 @@ pub(crate) fn wakes_spuriously(caller: Caller) -> bool {
     true
 }
 
-/// The thread holds a lock, and may change its value without an event. Where that is not seen
-/// otherwise, it is kept in mind.
+/// The thread holds a lock, and may change its value without an event. If that memory is not
+/// tracked otherwise, it is recorded here.
 pub(crate) fn hold<T: ?Sized>(value: *const T, size: usize) {
     let start = value.cast::<u8>().expose_provenance();
     if size == 0 || canonical(start) != start || interface::is_on_a_stack(start) {
@@ -311,7 +311,7 @@ pub(crate) fn hold<T: ?Sized>(value: *const T, size: usize) {
     interface::with_own_state(|front: &mut Front, _| front.held.push((start, size)));
 }
 
-/// A cell was written. One in a static changes what the thread could depend on, where nobody looks.
+/// A cell was written. A cell in a static changes state that no sum covers.
 fn note_write(address: usize) {
     if canonical(address) == address && !interface::is_on_a_stack(address) {
         interface::with_own_state(|front: &mut Front, _| front.static_writes += 1);
@@ -328,8 +328,8 @@ pub(crate) fn let_go<T: ?Sized>(value: *const T) {
     }
 }
 
-/// Runs a function in which allocations come from the system: for what belongs to the shadow std
-/// rather than to the code under test.
+/// Runs a function in which allocations come from the system: for memory that belongs to the shadow
+/// std and not to the code under test.
 pub(crate) fn outside<R>(function: impl FnOnce() -> R) -> R {
     interface::with_state(|_: &mut Front| function())
 }
@@ -343,7 +343,7 @@ pub(crate) enum Edge {
     Both,
 }
 
-/// An event whose access is a function of the front end's state. The function must not panic.
+/// Makes an event whose access is a function of the front end's state. The function must not panic.
 #[inline]
 pub(crate) fn event<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     let result = perform(arrive(access), body);
@@ -362,17 +362,17 @@ pub(crate) struct Arrived {
 /// The first half of [`event`]: waits for the turn of the thread.
 #[inline]
 pub(crate) fn arrive(mut access: Access) -> Arrived {
-    settle();
+    resolve_watches();
     let address = access.location;
     access.location = canonical(address);
     interface::point(&access);
     Arrived { address, location: access.location, name: access.name, caller: access.caller }
 }
 
-/// The second half of [`event`], for those who ask the engine something in between.
+/// The second half of [`event`], for callers that query the engine in between.
 ///
-/// It has a frame of its own: what it leaves there differs from event to event, and the frames from
-/// that of the caller of [`arrive`] on are what tells whether a thread spins.
+/// It has a frame of its own, because what it leaves there differs from event to event, and the
+/// frames from that of the caller of [`arrive`] on decide whether a thread spins.
 #[inline(never)]
 pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     interface::perform(|front: &mut Front, thread| {
@@ -383,8 +383,9 @@ pub(crate) fn perform<R>(access: Arrived, body: impl FnOnce(&mut Front, u32) -> 
     })
 }
 
-/// As [`event`], for what is no atomic: an `Arc`'s counts, a condition variable. The race detector
-/// notes the access, so that a free of its memory that nothing orders after it is found.
+/// As [`event`], for memory other than an atomic: an `Arc`'s counts, a condition variable. The race
+/// detector records the access, so that it finds a free of this memory that is not ordered after
+/// the access.
 #[inline]
 pub(crate) fn touching<R>(access: Access, body: impl FnOnce(&mut Front, u32) -> (R, Effect)) -> R {
     let result = perform_touching(arrive(access), body);
@@ -405,7 +406,7 @@ pub(crate) fn perform_touching<R>(
     })
 }
 
-/// An event on a location whose value the engine keeps: a lock, a token. The function gets the
+/// An event on a location whose value the engine keeps: a lock, a token. The function receives the
 /// value.
 pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge)) -> Effect {
     let access = arrive(access);
@@ -430,20 +431,20 @@ pub(crate) fn kept_event(access: Access, body: impl FnOnce(u64) -> (Effect, Edge
 
 /// Decides which of the outstanding pointers were written through.
 #[inline]
-pub(crate) fn settle() {
+pub(crate) fn resolve_watches() {
     if WATCHED.get() != 0 {
-        settle_watches();
+        resolve_all_watches();
     }
 }
 
 #[cold]
-fn settle_watches() {
+fn resolve_all_watches() {
     let (fault, written) = interface::with_own_state(|front: &mut Front, thread| {
         let mut watches = take(&mut front.thread(thread).watches);
         WATCHED.set(WATCHED.get() - watches.len() as u32);
         let (mut fault, mut written) = (None, SmallVec::<[(usize, usize); 4]>::new());
         for watch in watches.drain(..) {
-            let (access, name) = watch.settle();
+            let (access, name) = watch.resolve();
             let found = front.plain(thread, watch.address(), access, name, Place::At(watch.caller));
             fault = fault.or(found);
             let wrote = access == Plain::Write;
@@ -478,7 +479,7 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
             WATCHED.set(WATCHED.get() + 1);
             return (None, None);
         };
-        let (access, name) = former.settle();
+        let (access, name) = former.resolve();
         let fault = front.plain(thread, address, access, name, Place::At(former.caller));
         (fault, (access == Plain::Write).then_some(former.aside))
     });
@@ -491,21 +492,22 @@ pub(crate) fn watch(address: usize, size: usize, caller: Caller) {
     }
 }
 
-/// The location of a cell, for those who read the steps: no event has it.
+/// The location of a cell, for display among the steps: no event uses it.
 fn place_of(address: usize) -> usize {
     !address
 }
 
 /// A plain access that is known to be a read or a write.
 pub(crate) fn plain(address: usize, access: Plain, name: &'static str, caller: Caller) {
-    settle();
+    resolve_watches();
     interface::aside(place_of(address), access == Plain::Write, caller);
     plain_goes_on(address, access, name, caller);
 }
 
-/// As [`plain`], for the end of an access that lasts: it was noted for the steps when it began.
+/// As [`plain`], for the end of a lasting access, which was recorded for the steps at its
+/// beginning.
 pub(crate) fn plain_goes_on(address: usize, access: Plain, name: &'static str, caller: Caller) {
-    settle();
+    resolve_watches();
     if access == Plain::Write {
         note_write(address);
     }
@@ -525,7 +527,7 @@ pub(crate) fn access_begins() {
     interface::with_own_state(|front: &mut Front, thread| front.thread(thread).begun.push(events));
 }
 
-/// Whether there were events since the innermost of the accesses that last began, which ends.
+/// Whether events have happened since the innermost unfinished access began. That access ends.
 pub(crate) fn access_has_met_events() -> bool {
     let events = interface::count_events();
     let begun =
@@ -533,16 +535,16 @@ pub(crate) fn access_has_met_events() -> bool {
     begun != Some(events)
 }
 
-/// A cell is dropped: its outstanding pointer is settled, and what is left of it is nobody's. That
-/// is a write.
+/// A cell is dropped: a write. Its outstanding pointer is resolved first, and from then on its
+/// memory belongs to nothing.
 ///
-/// Where the addresses of freed blocks are not known, another cell may be there next, of a thread
-/// that knows nothing of this one: its history ends.
+/// If the addresses of freed blocks are not tracked, another cell may follow at the same address,
+/// of a thread that has learnt nothing of this one. So the cell's history ends here.
 ///
-/// The line is that of the last shadow operation of the thread, since destructors do not know who
-/// calls them.
+/// The line is that of the thread's last shadow operation, since destructors do not know their
+/// caller.
 pub(crate) fn drop_cell(address: usize, name: &'static str) {
-    settle();
+    resolve_watches();
     let is_known = canonical(address) != address || interface::is_on_a_stack(address);
     let fault = interface::with_own_state(|front: &mut Front, thread| {
         let fault = front.drop_cell(address, thread, name);

@@ -1,9 +1,9 @@
 //! Runs real Rust code under every interleaving that matters.
 //!
-//! [`operations!`] says what can be called, [`explore`] runs it under every schedule of all small
-//! scenarios and checks every history; [`stress`] does the same on real threads, as far as that
-//! goes. The code under test takes what threads share from [`std`], and the test binary has
-//! [`Alloc`] as its allocator:
+//! [`operations!`] declares what can be called. [`explore`] runs it under every schedule of all
+//! small scenarios and checks every history; [`stress`] does the same on real threads, without
+//! covering every schedule. The code under test takes its synchronisation types from [`std`], and
+//! the test binary uses [`Alloc`] as its allocator:
 //!
 //! ```
 //! use trueline_explore::std::sync::Mutex;
@@ -31,7 +31,7 @@
 //!     .check();
 //! ```
 //!
-//! `check` panics with a report unless everything holds; [`harness`] says what else can be asked.
+//! `check` panics with a report unless everything holds. [`harness`] lists further settings.
 //! Everything else is in [`advanced`].
 
 #[doc(hidden)]
@@ -45,7 +45,7 @@ pub mod std;
 mod watch;
 pub mod weak;
 
-/// What few need: the engine that runs schedules, and the memory that explored code gets.
+/// Rarely needed: the engine that runs schedules, and the memory of explored code.
 pub mod advanced {
     #[doc(inline)]
     pub use crate::engine;
@@ -55,11 +55,11 @@ pub mod advanced {
 
 pub use harness::{explore, stress};
 pub use memory::Alloc;
-// What `operations!` writes names the crate by this path, so that a user needs no dependency of
-// their own on it.
+// `operations!` generates code that names the crate by this path, so that users need not depend on
+// it.
 pub use trueline;
 
-/// The page for users, whose examples are compiled and run.
+/// The users' guide, whose examples are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/exploring.md")]
 pub struct Exploring;

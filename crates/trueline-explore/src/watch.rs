@@ -1,20 +1,20 @@
 //! Infers reads and writes through raw pointers from the bytes that they point to.
 //!
-//! `UnsafeCell::get` says neither whether the pointer will be read nor written through. Between two
-//! events of a thread no other thread runs, so when the bytes differ at the thread's next event, it
-//! is this thread that wrote them. A write of the bytes that were there already passes for a read;
-//! so does whatever happens through a pointer that is kept for longer.
+//! `UnsafeCell::get` does not show whether the pointer will be read or written through. Between two
+//! events of a thread no other thread runs. So if the bytes differ at the thread's next event, this
+//! thread wrote them. A write of the same bytes counts as a read, and so does any access through a
+//! pointer that is kept for longer.
 //!
 //! All bytes of a cell are compared, and a cell is one unit: bytes that have not changed may have
-//! been written too, so who writes one byte counts as a writer of all.
+//! been written too, so a thread that writes one byte counts as a writer of all.
 
 use crate::front::Caller;
 use crate::race::Plain;
 use smallvec::SmallVec;
 use std::arch::asm;
 
-/// A cell of more bytes than this may be an array, different parts of which are used at the same
-/// time: the report of a race says that they were not told apart.
+/// A cell of more bytes than this may be an array whose parts are used at the same time. The report
+/// of a race then says that the parts were not distinguished.
 const ONE_VALUE: usize = 16;
 
 pub(crate) struct Watch {
@@ -27,7 +27,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// # Safety
-    /// The `size` bytes at `address` must stay readable until the watch is settled.
+    /// The `size` bytes at `address` must stay readable until the watch is resolved.
     pub(crate) unsafe fn new(address: usize, size: usize, caller: Caller, aside: usize) -> Watch {
         let pointer = std::ptr::with_exposed_provenance(address);
         // SAFETY: the caller's promise.
@@ -39,8 +39,8 @@ impl Watch {
         self.pointer.addr()
     }
 
-    /// Whether it was a read or a write, and what to call it.
-    pub(crate) fn settle(&self) -> (Plain, &'static str) {
+    /// Whether it was a read or a write, and a name for it.
+    pub(crate) fn resolve(&self) -> (Plain, &'static str) {
         // SAFETY: `new` was promised that the bytes stay readable.
         let now = unsafe { frozen(self.pointer, self.bytes.len()) };
         match (now == self.bytes, now.len() > ONE_VALUE) {
@@ -55,15 +55,15 @@ impl Watch {
     }
 }
 
-/// A copy of bytes some of which may be padding or not initialised.
+/// A copy of bytes, some of which may be padding or uninitialised.
 ///
 /// # Safety
 /// The bytes must be readable.
 unsafe fn frozen(pointer: *const u8, size: usize) -> SmallVec<[u8; 64]> {
     let mut copy: SmallVec<[u8; 64]> = SmallVec::with_capacity(size);
-    // SAFETY: the copy is of bytes that may be anything, into a buffer of sufficient size. The
-    // empty assembly may, for all the compiler knows, write the buffer: from there on its bytes are
-    // initialised, to whatever they are.
+    // SAFETY: the copy goes into a buffer of sufficient size, and the bytes may have any content.
+    // The empty assembly may, as far as the compiler knows, write the buffer. So from there on its
+    // bytes are initialised, to whatever they are.
     unsafe {
         pointer.copy_to_nonoverlapping(copy.as_mut_ptr(), size);
         asm!("/* {0} */", in(reg) copy.as_mut_ptr(), options(nostack, preserves_flags));

@@ -3,7 +3,7 @@
 use trueline_report::{GraphMove, GraphState, StateGraph};
 
 use crate::Findings;
-use crate::engine::{Graph, Progress, TraceStep, Verdict};
+use crate::engine::{Graph, Progress, TraceStep, Values, Verdict};
 use crate::program::Program;
 
 /// The graph for the report; marked on it is the counterexample, or the first run that a progress
@@ -14,7 +14,7 @@ pub fn drawn(program: &Program, graph: &Graph, findings: &Findings) -> StateGrap
         ..StateGraph::default()
     };
     for state in &graph.states {
-        let process = |(location, own): &(Option<usize>, Vec<(String, String)>)| {
+        let process = |(location, own): &(Option<usize>, Values)| {
             let place = match location {
                 None => "idle".to_string(),
                 Some(location) => {

@@ -6,12 +6,12 @@
 //!
 //! **Steps.** A process is idle, or it stands at a [`Location`] of the operation that it performs.
 //! One *step* runs the body of that location from its beginning to a [`Stmt::Goto`] or
-//! [`Stmt::Return`], atomically. The language decides how much a step does by where it puts
-//! locations: one shared access a step with local computation fused around it (the default), or
-//! PAT's cost of steps (`--semantics pat`: one location per internal step). A `cas`, a `fetch_add`,
-//! an `atomic {}` block or a store-conditional is plain statements within one body; no instruction
-//! is needed for any of them. `LL/SC/VL` is a shared array of flags with one cell a process
-//! ([`Dim::by_process`]): LL sets the own cell, SC tests it, writes and clears all.
+//! [`Stmt::Return`], atomically. The placement of locations decides how much a step does: one
+//! shared access per step with local computation fused around it (the default), or PAT's cost of
+//! steps (`--semantics pat`: one location per internal step). A `cas`, a `fetch_add`, an `atomic
+//! {}` block and a store-conditional are plain statements within one body, without instructions of
+//! their own. `LL/SC/VL` is a shared array of flags with one cell per process
+//! ([`Dim::by_process`]): LL sets the process's own cell, SC tests it, writes and clears all.
 //!
 //! **Calls.** An idle process with calls left picks one of its role's [`Call`]s. The label `call`
 //! is emitted and [`Operation::entry`] runs in the same step, to a `Goto` or a `Return`. Calling as
@@ -32,8 +32,8 @@
 //! must not compare ids for order, nor use them as numbers, if its role is symmetric: the language
 //! rejects that.
 //!
-//! Invariant: types, indices of variables and targets of jumps are right, which the compiler of the
-//! language sees to; engines rely on it and never check again.
+//! Invariant: types, indices of variables and targets of jumps are correct. The compiler of the
+//! language ensures that; engines rely on it and never check again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,14 +49,14 @@ pub type LocationId = usize;
 /// Which call of [`Program::calls`].
 pub type CallId = usize;
 
-/// More rounds than this of a loop within one step are a fault of the model; more rounds of all
-/// loops together within one operation of a specification make the specification unusable.
+/// More rounds of a loop within one step are a fault of the model. More rounds of all loops
+/// together within one operation of a specification make the specification unusable.
 pub const MOST_ROUNDS: u32 = 10_000;
 
 /// More processes than this cannot be checked: their names are four bits.
 pub const MOST_PROCESSES: usize = 15;
 
-/// More nodes of a type than this cannot be checked: their names are bits of a `u64`.
+/// More nodes of a type cannot be checked: their names are bits of a `u64`.
 pub const MOST_NODES: usize = 63;
 
 /// More processes and data values together than this cannot be checked: their classes are four bits.
@@ -85,21 +85,20 @@ pub struct Program {
     pub own: Vec<Variable>,
     /// The operations.
     pub operations: Vec<Operation>,
-    /// Where a process can stand between two steps.
+    /// The locations at which a process can be between two steps.
     pub locations: Vec<Location>,
     /// Every operation with every tuple of arguments that some role may call.
     pub calls: Vec<Call>,
     /// The processes: those of the first role have the lowest ids.
     pub roles: Vec<Role>,
-    /// What the operations must behave like.
+    /// The specification of the operations.
     pub spec: Arc<dyn SpecMachine>,
     /// How linearization points are marked.
     pub points: Points,
     /// PAT counts one state more for each product state in which every process has ended.
     pub count_terminal_states: bool,
-    /// Statements run once, atomically, before the first step, as process 0: they may allocate
-    /// (`Head = new Node`). Only shared variables and heap nodes may be touched, but for locals of
-    /// their own.
+    /// Statements run once, atomically, before the first step, as process 0. They may allocate
+    /// (`Head = new Node`), and access only shared variables, heap nodes and locals of their own.
     pub setup: Setup,
     /// Response properties to check when progress is asked for.
     pub responses: Vec<Response>,
@@ -116,27 +115,27 @@ pub struct Setup {
     pub is_a_step: bool,
 }
 
-/// A range of whole numbers and what they mean.
+/// A range of whole numbers and their meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
     /// The least value.
     pub lo: i32,
     /// The greatest value.
     pub hi: i32,
-    /// What the values stand for.
+    /// The meaning of the values.
     pub kind: Kind,
     /// The value that is shown as `none` (or `null`), if there is one.
     pub none: Option<i32>,
 }
 
-/// What numbers stand for.
+/// The meaning of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Numbers.
     Int,
     /// 0 is false, 1 is true.
     Bool,
-    /// Processes, from 0; a value below 0 is no process.
+    /// Processes, from 0; a value below 0 means no process.
     Pid,
     /// 0 is null; node `k` of the pool is `k`, from 1 to its capacity.
     Pointer(NodeId),
@@ -159,8 +158,8 @@ pub struct Variable {
     pub ty: Type,
     /// Dimensions, the last one running fastest.
     pub dims: Vec<Dim>,
-    /// The first value of each cell: one value for all, or one a cell. Ignored for locals that are
-    /// parameters.
+    /// The initial value of each cell: one value for all, or one per cell. Ignored for locals that
+    /// are parameters.
     pub initial: Vec<i32>,
 }
 
@@ -180,10 +179,10 @@ pub struct NodeType {
     pub name: String,
     /// Its fields; `dims` is empty and `initial` has one value.
     pub fields: Vec<Variable>,
-    /// At most this many nodes at a time. When none is free the run ends in Unknown: a bound was
+    /// At most this many nodes at a time. If none is free, the run ends undecided: a limit was
     /// reached.
     pub capacity: usize,
-    /// What happens to nodes that are not used any more.
+    /// How unused nodes are reclaimed.
     pub reclaim: Reclaim,
 }
 
@@ -192,16 +191,16 @@ pub struct NodeType {
 pub enum Reclaim {
     /// When nothing refers to it.
     Collected,
-    /// When [`Stmt::Free`] says so, whoever still refers to it: the ABA problem can be shown. Nodes
-    /// that nothing refers to and that were never freed are leaked, and counted as free. To read or
-    /// write a node that was freed and not made again is an error.
+    /// At [`Stmt::Free`], even if references remain, so that the ABA problem can occur. Unreachable
+    /// nodes that were never freed are leaked, and count as free. Reading or writing a freed node
+    /// before it is reused is an error.
     Freed,
-    /// The same, but a node that was freed may still be read and written: memory that is never
-    /// given back to the system.
+    /// The same, but a freed node may still be read and written: memory that is never returned to
+    /// the system.
     Recycled,
 }
 
-/// What a process calls.
+/// An operation that a process calls.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// Its name, as reports and built-in specifications spell it.
@@ -218,14 +217,14 @@ pub struct Operation {
     pub line: u32,
 }
 
-/// Where a process can stand.
+/// A location of a process.
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// Whose.
+    /// Its operation.
     pub operation: OpId,
     /// Runs in one step. Ends in `Goto` or `Return` on every path.
     pub body: Vec<Stmt>,
-    /// Locals whose value is needed here; the others are set to their first value on arrival.
+    /// Locals that are live here; the others are reset on arrival.
     pub live: Vec<VarId>,
     /// The line of the model's text that the step executes.
     pub line: u32,
@@ -263,9 +262,9 @@ pub struct Role {
     pub name: String,
     /// How many processes.
     pub processes: usize,
-    /// What they may call.
+    /// Their possible calls.
     pub calls: Vec<CallId>,
-    /// How many operations each performs; `None`: without end.
+    /// How many operations each performs; `None`: unlimited.
     pub limit: Option<u32>,
     /// Whether they may be exchanged.
     pub symmetric: bool,
@@ -276,16 +275,17 @@ pub struct Role {
 pub enum Points {
     /// Not at all.
     None,
-    /// [`Stmt::Lin`] says where; calls and returns stay visible. The result is checked at the mark
-    /// where it is given there, and at the return in any case.
+    /// [`Stmt::Lin`] marks the points; calls and returns stay visible. The result is checked at the
+    /// mark if the mark gives it, and at the return in any case.
     Marked,
-    /// [`Stmt::Lin`] says where and with which results, those of the return; calls and returns are
-    /// invisible, as in the paper's section 3.3. Where an operation may return without a mark or
-    /// pass two, or changes its arguments before it, it is as [`Points::Marked`].
+    /// [`Stmt::Lin`] marks the points and gives the results, which are those of the return; calls
+    /// and returns are invisible, as in the paper's section 3.3. If an operation may return without
+    /// a mark, or pass two, or changes its arguments before the mark, this is the same as
+    /// [`Points::Marked`].
     Labelled,
 }
 
-/// What can stand on the left of an assignment.
+/// The target of an assignment.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// A cell of a local of the running operation (or of the setup); no indices for a scalar.
@@ -313,7 +313,7 @@ pub enum Expr {
     Me,
     /// One operand.
     Unary(Unary, Box<Expr>),
-    /// Two operands; `And` and `Or` evaluate the second only where needed.
+    /// Two operands; `And` and `Or` evaluate the second only if needed.
     Binary(Binary, Box<Expr>, Box<Expr>),
     /// `if a then b else c`.
     If(Box<Expr>, Box<Expr>, Box<Expr>),
@@ -364,15 +364,15 @@ pub enum Stmt {
     /// Makes a node: the place becomes a pointer to it; its fields have their first values but
     /// those given.
     New(Place, NodeId, Vec<(VarId, Expr)>),
-    /// Gives the node back (not for [`Reclaim::Collected`]); its fields keep their values. Null,
-    /// and a node that is free already, are errors.
+    /// Frees the node (not for [`Reclaim::Collected`]); its fields keep their values. Freeing null
+    /// or a free node is an error.
     Free(NodeId, Expr),
     /// Goes no further on this branch unless true.
     Await(Expr),
     /// An error unless true.
     Assert(Expr, String),
-    /// This process's operation takes effect here, with these results where they are known. At most
-    /// once an operation.
+    /// The linearization point of this process's operation, with its results if they are known. At
+    /// most once per operation.
     Lin(Option<Vec<Expr>>),
     /// Ends the step.
     Goto(LocationId),
@@ -394,16 +394,15 @@ pub struct Response {
 /// The results of an operation, and the state of the specification that follows.
 pub type ResultAndState = (Box<[i32]>, Box<[i32]>);
 
-/// A sequential specification as the checker steps it.
+/// A sequential specification, as the checker steps it.
 ///
-/// States are words of the machine's own making: the checker only compares, stores and permutes
-/// them. Equal states must have equal words.
+/// States are words in an encoding of the machine's own: the checker only compares, stores and
+/// permutes them. Equal states must have equal words.
 pub trait SpecMachine: Send + Sync {
-    /// The states before the first operation; several where the specification leaves it open.
+    /// The states before the first operation; several if the specification leaves it open.
     fn initial(&self) -> Vec<Box<[i32]>>;
 
-    /// Pushes every result with the state that follows; none where the operation blocks in this
-    /// state.
+    /// Pushes every result with the next state; none if the operation blocks in this state.
     fn step(
         &self,
         state: &[i32],
@@ -420,24 +419,24 @@ pub trait SpecMachine: Send + Sync {
         state.into()
     }
 
-    /// The state in words: `[1 2]`.
+    /// The state as text: `[1 2]`.
     fn show(&self, state: &[i32]) -> String;
 
-    /// What kept the machine from saying what an operation does, if anything did: a loop without
-    /// end. Nothing that it has said since can be relied on.
+    /// Why the machine could not execute an operation, if that happened: an endless loop. Its later
+    /// answers are then unreliable.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// How each state came about, for a machine whose words are numbers given out as states are
-    /// met: a checkpoint keeps it, as the numbers alone mean nothing to another run. Empty where
-    /// words speak for themselves.
+    /// The origin of each state, for a machine whose words are numbers in order of appearance. A
+    /// checkpoint stores them, because the numbers alone mean nothing to another run. Empty if
+    /// words are meaningful by themselves.
     fn origins(&self) -> Vec<Vec<i32>> {
         Vec::new()
     }
 
-    /// Meets the states with these [`SpecMachine::origins`] again, so that their words mean here
-    /// what they meant there. The error says why that cannot be.
+    /// Recreates the states with these [`SpecMachine::origins`], so that their words have the same
+    /// meaning as in the other run. An error says why that is impossible.
     fn recover(&self, origins: &[Vec<i32>]) -> Result<(), String> {
         match origins.is_empty() {
             true => Ok(()),
@@ -445,7 +444,7 @@ pub trait SpecMachine: Send + Sync {
         }
     }
 
-    /// 'I am a snapshot object': each process has a segment, which it updates; a scan shows all of
+    /// Declares a snapshot object: each process updates its own segment; a scan returns all of
     /// them.
     fn snapshot(&self) -> Option<SnapshotShape> {
         None
@@ -489,7 +488,7 @@ impl Type {
         (self.lo..=self.hi).contains(&value)
     }
 
-    /// The value in words.
+    /// The value as text.
     pub fn show(&self, value: i32) -> String {
         if self.none == Some(value) {
             return if matches!(self.kind, Kind::Pointer(_)) { "null" } else { "none" }.into();
@@ -554,7 +553,7 @@ impl Program {
         unreachable!("process {process} has no role")
     }
 
-    /// A call in words: `enq(3)`.
+    /// A call as text: `enq(3)`.
     pub fn show_call(&self, call: CallId) -> String {
         let Call { operation, args } = &self.calls[call];
         let operation = &self.operations[*operation];
@@ -562,7 +561,7 @@ impl Program {
         format!("{}({})", operation.name, args.collect::<Vec<_>>().join(", "))
     }
 
-    /// Results in words: `7`, `none`, `(1, 2)`; `ok` where there are none.
+    /// Results as text: `7`, `none`, `(1, 2)`; `ok` if there are none.
     pub fn show_results(&self, operation: OpId, results: &[i32]) -> String {
         let types = &self.operations[operation].results;
         let shown: Vec<String> = results.iter().zip(types).map(|(r, t)| t.show(*r)).collect();

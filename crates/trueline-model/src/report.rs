@@ -1,9 +1,8 @@
 //! The report on a model.
 //!
-//! A counterexample has one lane a process. Each step shows what was called, the line of the model
-//! that ran, what it read, the variables of the process that changed, what came back; then the
-//! shared variables and nodes that changed, and the states of the specification that still explain
-//! what was seen.
+//! A counterexample has one lane per process. Each step shows the call, the line of the model that
+//! ran, what it read, the changed variables of the process, and the return; then the changed shared
+//! variables and nodes, and the states of the specification that still explain the observations.
 
 use serde_json::{Map, Value as Json, json};
 use trueline_report::{
@@ -20,27 +19,27 @@ mod steps;
 
 use steps::{lane_names, lasso_steps, shown_steps};
 
-/// A model that was verified, and what came out.
+/// A verified model and its result.
 pub struct Case<'a> {
     /// The file or the built-in model, as it was given.
     pub file: &'a str,
     /// Its parameters: `procs=3 size=4`.
     pub settings: &'a [(String, i32)],
-    /// What was run.
+    /// The program that ran.
     pub program: &'a Program,
-    /// What came out.
+    /// The result.
     pub report: &'a Report,
-    /// Which histories were looked at, where not all were: `simple history of processes 0 and 1`.
+    /// Which histories were checked, if not all: `simple history of processes 0 and 1`.
     pub restriction: Option<&'a str>,
     /// What the steps of a counterexample did.
     pub notes: &'a [Note],
     /// Progress properties that were checked, by name.
     pub progress: &'a [(String, ProgressReport)],
-    /// By property: what the steps of the run did that shows that it fails.
+    /// By property: what the steps of the run that violates it did.
     pub progress_notes: &'a [Vec<Note>],
     /// Properties that the model declares and that were not checked.
     pub unchecked: &'a [String],
-    /// Why not, or what checks them.
+    /// Why they were not checked, or which flag checks them.
     pub unchecked_because: &'a str,
     /// Which algorithm: the reductions that were on.
     pub algorithm: &'a str,
@@ -50,12 +49,12 @@ pub struct Case<'a> {
     pub again: &'a str,
     /// Whether the model runs other code because its points are trusted.
     pub other_code: bool,
-    /// The field `reason` where there is no verdict: which limit was reached.
+    /// The JSON field `reason` if there is no verdict: the limit that was reached.
     pub reason_code: &'static str,
 }
 
 impl Case<'_> {
-    /// What came of the progress properties, if one of them does not hold: `lock-free fails`.
+    /// The result of the progress properties, if one of them does not hold: `lock-free fails`.
     fn progress_trouble(&self) -> Option<String> {
         let name = |fails: bool| {
             let of = move |p: &&(String, ProgressReport)| match p.1.progress {
@@ -70,7 +69,7 @@ impl Case<'_> {
         (!trouble.is_empty()).then(|| trouble.join(", "))
     }
 
-    /// Whether deadlocks were looked for: simple histories do not show them.
+    /// Whether the search finds deadlocks: simple histories do not show them.
     fn finds_deadlocks(&self) -> bool {
         self.restriction.is_none()
     }
@@ -91,7 +90,7 @@ impl Case<'_> {
     }
 }
 
-/// What is said where the check fails with the marked points only.
+/// The message if the check fails only with the marked points.
 const WRONG_POINTS: &str = "linearizable, but a linearization point is missing or misplaced";
 
 impl Case<'_> {
@@ -103,16 +102,16 @@ impl Case<'_> {
             None => what,
         };
         let settings: Vec<String> = self.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        // A client of literal numbers has no settings that tell how far the verdict goes.
+        // A client of literal numbers has no settings that describe the coverage.
         let bound = bound(self.program);
         let settings = if settings.is_empty() { bound.clone() } else { settings.join(" ") };
         let subject = format!("{} ({settings})", self.file);
         let mut report = trueline_report::Report::new(subject, answer, what);
-        self.tell_fields(&mut report);
+        self.add_fields(&mut report);
         if let Verdict::Violation(found) | Verdict::WrongPoints(found) = &self.report.verdict {
-            self.tell_counterexample(found, &mut report);
+            self.add_counterexample(found, &mut report);
         }
-        self.tell_progress(&mut report);
+        self.add_progress(&mut report);
         if self.other_code {
             let note = "with points: this is about the code that the model has for them (`points`), not about the other";
             report.sections.push(Section::Line(Role::Doubt, note.into()));
@@ -140,7 +139,7 @@ impl Case<'_> {
         report
     }
 
-    /// The answer, progress included, and what is said about the histories.
+    /// The answer, including progress, and the summary about the histories.
     fn answer(&self) -> (Answer, String) {
         let what = match &self.report.verdict {
             Verdict::Verified => {
@@ -166,7 +165,7 @@ impl Case<'_> {
         (answer, what)
     }
 
-    fn tell_fields(&self, report: &mut trueline_report::Report) {
+    fn add_fields(&self, report: &mut trueline_report::Report) {
         let settings: Map<String, Json> =
             self.settings.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
         let searched = self.report;
@@ -197,7 +196,7 @@ impl Case<'_> {
         }
     }
 
-    fn tell_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
+    fn add_counterexample(&self, found: &Counterexample, report: &mut trueline_report::Report) {
         let Trace { steps, initially } = &found.trace;
         let wrong_points = matches!(self.report.verdict, Verdict::WrongPoints(_));
         let sentence = if wrong_points { WRONG_POINTS.into() } else { sentence(found) };
@@ -233,7 +232,7 @@ impl Case<'_> {
         report.sections.push(Section::dim(length(found)));
     }
 
-    fn tell_progress(&self, report: &mut trueline_report::Report) {
+    fn add_progress(&self, report: &mut trueline_report::Report) {
         let mut properties = Vec::new();
         for (number, (name, found)) in self.progress.iter().enumerate() {
             let notes = self.progress_notes.get(number).map_or(&[][..], Vec::as_slice);
@@ -282,7 +281,7 @@ impl Case<'_> {
     }
 }
 
-/// What a verdict speaks of: `2 processes, 1 operation each`.
+/// The bounds of a verdict: `2 processes, 1 operation each`.
 fn bound(program: &Program) -> String {
     let processes = match program.processes() {
         1 => "1 process".to_string(),
@@ -299,7 +298,7 @@ fn bound(program: &Program) -> String {
     format!("{processes}, {}", operations.join(" or "))
 }
 
-/// How long a counterexample is, and what is known of shorter ones.
+/// The length of a counterexample, and what is known about shorter ones.
 fn length(found: &Counterexample) -> String {
     let steps = count(found.trace.steps.len() as u64, "step");
     match (found.shortest, found.shorter_seen) {
@@ -312,7 +311,7 @@ fn length(found: &Counterexample) -> String {
     }
 }
 
-/// Who waits where, at the end of these steps.
+/// Which process waits where, at the end of these steps.
 fn waiting(program: &Program, steps: &[TraceStep]) -> Vec<String> {
     let last = |process| steps.iter().rev().find(|step| step.process == process);
     let waits = (0..program.processes()).filter_map(|process| {
@@ -334,7 +333,7 @@ fn sentence(found: &Counterexample) -> String {
     }
 }
 
-/// What the number of operations means for a property that holds.
+/// How the number of operations bounds a property that holds.
 fn bounded(program: &Program, name: &str) -> Option<String> {
     let is_bounded = program.roles.iter().any(|role| role.limit.is_some());
     (is_bounded && name != "deadlock-free")

@@ -1,9 +1,9 @@
-//! Verifying a model: the search, the replay of what it finds, and the properties that the model
-//! declares.
+//! Verifying a model: the search, the replay of its counterexample, and the properties that the
+//! model declares.
 //!
-//! **Invariant: a violation that is returned was replayed.** The interpreter, which shares nothing
-//! with the engine, runs every counterexample on the model as it stands. One that it does not
-//! accept is an error, one for whose replay no budget was left is unknown.
+//! **Invariant: every returned violation was replayed.** The interpreter, which shares nothing with
+//! the engine, runs every counterexample on the unreduced model. If it rejects one, that is an
+//! error; if the budget does not suffice for the replay, the verdict is unknown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,35 +33,35 @@ pub struct Verification {
     pub semantics: Semantics,
     /// Reductions, limits of the search, checkpoints.
     pub options: Options,
-    /// Whether the progress properties that the model declares are checked, and freedom from
-    /// deadlock with them.
+    /// Whether to check the progress properties that the model declares, including freedom from
+    /// deadlock.
     pub progress: bool,
 }
 
-/// What came of verifying a model.
+/// The result of verifying a model.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The verdict on its histories, and what it cost.
     pub report: Report,
-    /// What the steps of the counterexample did.
+    /// What each step of the counterexample did.
     pub notes: Vec<Note>,
     /// Progress properties by name.
     pub progress: Vec<(String, ProgressReport)>,
-    /// By property: what the steps of the run did that shows that it fails.
+    /// By property: what each step of the counterexample to it did.
     pub progress_notes: Vec<Vec<Note>>,
 }
 
 /// Why a model was not verified.
 #[derive(Clone, Debug)]
 pub enum VerifyError {
-    /// The model is not a program; what is wrong with its text.
+    /// The model does not compile; the diagnostic says why.
     Model(Diagnostic),
-    /// The options ask for what cannot be done.
+    /// The combination of options is not supported.
     Refused(String),
-    /// The model gives a variable a value that it cannot hold, or returns one that is none of the
+    /// The model assigns a variable a value outside of its range, or returns one outside of the
     /// result's type.
     LeavesRange {
-        /// What, with the place in the text.
+        /// The error, with its place in the text.
         message: String,
         /// How many steps lead there.
         steps: usize,
@@ -105,8 +105,7 @@ impl Findings {
         Findings { report: Report::unknown(reason), notes, progress, progress_notes }
     }
 
-    /// Whether every history is one of the specification, and every property that was checked
-    /// holds.
+    /// Whether every history is one of the specification, and every checked property holds.
     pub fn is_verified(&self) -> bool {
         let holds = |p: &(String, ProgressReport)| matches!(p.1.progress, Progress::Holds);
         matches!(self.report.verdict, Verdict::Verified) && self.progress.iter().all(holds)
@@ -167,7 +166,7 @@ impl Verification {
     }
 }
 
-/// The error that the counterexample shows, where it shows one of the model rather than of the
+/// The error of the model that the counterexample shows, if it is one of the model and not of the
 /// algorithm.
 fn leaves_range(program: &Program, found: &Counterexample) -> Option<VerifyError> {
     let Reason::Fault(fault) = &found.reason else { return None };
@@ -180,7 +179,7 @@ fn leaves_range(program: &Program, found: &Counterexample) -> Option<VerifyError
     fault.leaves_range.then_some(VerifyError::LeavesRange { message, steps })
 }
 
-/// The progress properties that the model asks for; freedom from deadlock in any case.
+/// Checks the progress properties that the model declares, and freedom from deadlock in any case.
 fn check_progress(
     model: &Model,
     program: &Arc<Program>,

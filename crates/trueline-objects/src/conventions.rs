@@ -1,5 +1,6 @@
-//! What users of std and crossbeam expect of a container, made of its operations. Nothing here
-//! touches an object but through them, so that what was explored of them holds.
+//! The methods that users of std and crossbeam expect of a container, built from its operations.
+//! Nothing here accesses an object in any other way, so the results of exploring the operations
+//! still hold.
 
 use crate::{ArrayQueue, HerlihyWingQueue, VyukovQueue};
 #[cfg(target_has_atomic = "64")]
@@ -8,15 +9,15 @@ use core::fmt;
 use core::iter::FusedIterator;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-/// Takes values out of a container, one `pop` at a time, until one finds nothing.
+/// Removes values from a container, one `pop` at a time, until a `pop` finds nothing.
 ///
-/// Others may go on meanwhile: what they put in may come out here, too. If it is dropped early,
-/// what is left stays.
+/// Other threads may continue meanwhile, and values that they insert may be removed here, too. If
+/// the iterator is dropped early, the remaining values stay.
 #[must_use = "it takes a value out when it is asked for the next one"]
 pub struct Drain<'a, C>(&'a C);
 
-/// The values of a container that nobody else has, in the order in which it gives them out. What is
-/// left is dropped with it.
+/// The values of an exclusively owned container, in the order of removal. The remaining values are
+/// dropped with it.
 pub struct IntoIter<C>(C);
 
 impl<C> fmt::Debug for Drain<'_, C> {
@@ -31,7 +32,7 @@ impl<C> fmt::Debug for IntoIter<C> {
     }
 }
 
-/// The names of std and crossbeam, where the papers have `enq` and `deq`.
+/// The names of std and crossbeam for what the papers call `enq` and `deq`.
 impl<T> HerlihyWingQueue<T> {
     /// Puts a value at the end: another name of `enq`.
     #[inline]
@@ -45,7 +46,8 @@ impl<T> HerlihyWingQueue<T> {
         self.deq()
     }
 
-    /// Takes a value if it finds one: another name of `try_deq`, which says what is weak about it.
+    /// Removes a value if it finds one. Another name of `try_deq`, which describes the weaker
+    /// guarantee.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         self.try_deq()
@@ -56,18 +58,17 @@ impl<T> HerlihyWingQueue<T> {
 macro_rules! bounded_queue_names {
     ($($object:ident)*) => {$(
         impl<T> $object<T> {
-            /// Puts a value at the end, or gives it back where there is no room: another name of
+            /// Inserts a value at the end, or returns it if there is no room. Another name of
             /// `enq`.
             ///
             /// # Errors
-            /// The value, where there is no room.
+            /// The value, if there is no room.
             #[inline]
             pub fn push(&self, value: T) -> Result<(), T> {
                 self.enq(value)
             }
 
-            /// Takes the oldest value, as `deq` does, of which it is another name; `None` where
-            /// there is none.
+            /// Removes the oldest value, or returns `None` if there is none. Another name of `deq`.
             #[inline]
             pub fn pop(&self) -> Option<T> {
                 self.deq()
@@ -82,8 +83,8 @@ bounded_queue_names! { ArrayQueue VyukovQueue }
 macro_rules! container {
     ($($object:ident[$($parameter:ident $(: $bound:path)?),*] of $item:ty;)*) => {$(
         impl<$($parameter $(: $bound)?),*> $object<$($parameter),*> {
-            /// Takes values out until there is none, one at a time: other threads may come in
-            /// between, and what they put in comes out here, too.
+            /// Removes values until there is none, one at a time. Other threads may run in between,
+            /// and values that they insert are removed here, too.
             pub fn drain(&self) -> Drain<'_, $object<$($parameter),*>> {
                 Drain(self)
             }
@@ -105,7 +106,7 @@ macro_rules! container {
             }
         }
 
-        // Nobody else puts anything in.
+        // No other thread can insert anything.
         impl<$($parameter $(: $bound)?),*> FusedIterator for IntoIter<$object<$($parameter),*>> {}
 
         impl<$($parameter $(: $bound)?),*> IntoIterator for $object<$($parameter),*> {
@@ -139,7 +140,7 @@ macro_rules! extended {
             }
         }
 
-        /// Through a shared reference, too: others may come in between.
+        /// Also through a shared reference: other threads may run in between.
         impl<$($parameter: $($bound)*),*> Extend<$item> for &$object<$($parameter),*> {
             fn extend<I: IntoIterator<Item = $item>>(&mut self, values: I) {
                 let $this = &**self;
@@ -155,7 +156,7 @@ extended! {
     HerlihyWingQueue[T: (Sized)] of T = |this, value| this.push(value);
 }
 
-/// Those that can be collected: what else they are made of has a usual value.
+/// For objects that can be collected into: their other parameters have usual values.
 macro_rules! collected {
     ($($object:ident[$($parameter:ident: ($($bound:tt)*)),*] of $item:ty;)*) => {$(
         impl<$($parameter: $($bound)*),*> FromIterator<$item> for $object<$($parameter),*> {
@@ -172,9 +173,9 @@ collected! {
     HerlihyWingQueue[T: (Sized)] of T;
 }
 
-/// An object may be used after a panic: values are moved, and where code of the user's runs while
-/// an operation is half done, the operation leaves the object as it was or does the rest.
-/// `tests/user_code` holds them to it.
+/// An object stays usable after a panic. Values are moved, and if code of the user's runs in the
+/// middle of an operation, the operation leaves the object as it was or completes.
+/// `tests/user_code` checks this.
 macro_rules! unwind_safe {
     ($($object:ident[$($parameter:ident),*];)*) => {$(
         impl<$($parameter),*> UnwindSafe for $object<$($parameter),*> {}

@@ -2,8 +2,8 @@
 //!
 //! Each object is one file of `src/objects`, which says `use super::sync` and is compiled twice:
 //! here over `std`, and with the feature `simulate` in `shadowed` over the shadow std of
-//! `trueline-explore`, so that one binary can simulate what it ships. Without that feature nothing
-//! of the test machinery is compiled: no dependency, no mutant.
+//! `trueline-explore`, so that one binary can simulate the code that it ships. Without that feature
+//! no test machinery is compiled: no dependency, no mutant.
 //!
 //! | object | specification | progress |
 //! |---|---|---|
@@ -47,7 +47,7 @@
 
 extern crate alloc;
 
-// Explorations of unit tests need names of memory that are the same in all executions.
+// Explorations in unit tests need the same addresses in all executions.
 #[cfg(all(test, feature = "simulate"))]
 #[global_allocator]
 static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;

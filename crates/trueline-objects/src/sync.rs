@@ -1,5 +1,5 @@
-//! What the objects share between threads, over std. `shadowed::sync` is the same over the shadow
-//! std.
+//! The synchronisation primitives of the objects, over std. `shadowed::sync` is the same over the
+//! shadow std.
 
 pub(crate) use core::sync::atomic;
 #[cfg(feature = "std")]
@@ -13,9 +13,9 @@ pub(crate) use crate::thread_index::{
 use core::cell::Cell;
 use core::hint;
 
-/// Lets the thread that was quicker go on for a while: each turn waits twice as long as the one
-/// before, up to a limit. While one waits the others have the cache line to themselves, so that
-/// together they do more than if all tried all the time.
+/// Lets a faster thread run for a while: each turn waits twice as long as the one before, up to a
+/// limit. While one thread waits the others have the cache line to themselves, so that together
+/// they do more than if all tried all the time.
 pub(crate) struct Backoff {
     turns: Cell<u32>,
     most: u32,
@@ -36,15 +36,15 @@ impl Backoff {
     }
 
     /// For a thread that waits outside of the operation, so that others can free nodes meanwhile:
-    /// long from the first turn on, since each try fetches the cache lines that the quicker thread
-    /// writes. That thread then does thousands of operations with what its cache holds.
+    /// long from the first turn on, since each attempt fetches the cache lines that the faster
+    /// thread writes. That thread then does thousands of operations with the content of its cache.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) const fn patient() -> Backoff {
         Backoff { turns: Cell::new(9), most: 10 }
     }
 
-    /// To be called where a step was in vain because another thread was quicker.
+    /// Call this after a step that failed because another thread was faster.
     #[inline]
     pub(crate) fn wait(&self) {
         let turns = self.turns.get();
@@ -54,16 +54,16 @@ impl Backoff {
         self.turns.set(self.most.min(turns + 1));
     }
 
-    /// To be called again and again where nothing can be done before another thread has done its
-    /// part: soon that thread gets the processor, which it may not have had. Without std there is
-    /// nobody to give it: see `docs/objects.md`.
+    /// Call this repeatedly when nothing can be done before another thread has done its part. It
+    /// soon yields the processor, which that thread may need. Without std it cannot yield: see
+    /// `docs/objects.md`.
     #[inline]
     pub(crate) fn wait_for_other(&self) {
         const SOON: u32 = 7;
         let turns = self.turns.get();
         if cfg!(not(feature = "std")) || turns < SOON {
             self.wait();
-            // Also where `wait` alone would not wait for that long.
+            // Also if `wait` alone would not wait for that long.
             self.turns.set(SOON.min(turns + 1));
         } else {
             #[cfg(feature = "std")]
@@ -72,8 +72,7 @@ impl Backoff {
     }
 }
 
-/// As `fetch_add(1, SeqCst)`, but gives way to threads that were quicker for a while before it
-/// insists.
+/// As `fetch_add(1, SeqCst)`, but lets faster threads pass for a while before it insists.
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
@@ -105,7 +104,7 @@ pub(crate) fn await_a_while(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Of how many freed nodes of this size a thread keeps the memory for the next ones of an object:
+/// For how many freed nodes of this size a thread keeps the memory for the next nodes of an object:
 /// not many, and not many bytes.
 #[cfg(feature = "std")]
 pub(crate) const fn spare_nodes(size: usize) -> usize {
@@ -117,12 +116,12 @@ pub(crate) const fn spare_nodes(size: usize) -> usize {
 /// Stores a value, and lets no later access of this thread come before it: a store with release and
 /// a sequentially consistent fence.
 ///
-/// On x86 it is an exchange, which is a full barrier there. In the words of the language it would
-/// not be one for accesses that are not sequentially consistent themselves; so it rests on two
-/// facts outside of it: that the compiler moves no access over the exchange (`compiler_fence`), and
-/// that the processor moves none over a locked instruction. Miri knows the language alone, and
-/// shows what it allows: there, as everywhere else, it is what the first line says, which is also
-/// what explorations run.
+/// On x86 it is an exchange, which is a full barrier there. In Rust's memory model an exchange
+/// would not be a barrier for accesses that are not sequentially consistent themselves. So it
+/// relies on two facts outside of the model: the compiler moves no access over the exchange
+/// (`compiler_fence`), and the processor moves none over a locked instruction. Miri only knows the
+/// model. There, as on all other processors, it is the store and the fence, which is also what
+/// explorations run.
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
@@ -136,8 +135,8 @@ pub(crate) fn store_and_fence(place: &atomic::AtomicUsize, value: usize) {
     }
 }
 
-/// As `std::cell`, with a cell that is told whether it is read or written: what explorations look
-/// for races by.
+/// As `std::cell`, with a cell whose accesses are declared as reads or writes, so that explorations
+/// can detect races.
 pub(crate) mod cell {
     /// As `std::cell::UnsafeCell`.
     #[derive(Default)]

@@ -1,13 +1,13 @@
-//! A small number for each running thread, so that an object can give each its own place in an
-//! array.
+//! A small number for each running thread, so that an object can give each thread its own place in
+//! an array.
 //!
-//! Invariant: no two threads that run have the same number. A number goes back when its thread ends
-//! and is handed out again, the least first, so that numbers stay below the largest number of
-//! threads that ran at once. The lock around the free numbers orders what the former owner did
-//! before what the next one does.
+//! Invariant: no two running threads have the same number. A number is released when its thread
+//! ends and is reused, the least first, so that numbers stay below the largest number of
+//! simultaneous threads. The lock around the free numbers orders the accesses of the former owner
+//! before those of the next one.
 //!
-//! What a thread that has ended left at its place is for the next one with its number, or for a
-//! thread that takes the number for a moment to see to it ([`with_ended_thread_index`]).
+//! The next thread with the number of an ended thread inherits the state at its place. A thread may
+//! also claim the number briefly to clean up ([`with_ended_thread_index`]).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,32 +41,33 @@ struct Numbers {
 
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: BTreeSet::new(), next: 0 });
 
-/// [`Numbers::next`], for those who do not take the lock.
+/// [`Numbers::next`], for readers that do not take the lock.
 static BOUND: AtomicUsize = AtomicUsize::new(0);
 
 /// How many threads with a number have ended.
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads have ended so far: where it has not changed, nobody has left anything since.
+/// How many threads have ended so far: while it does not change, no thread has left anything.
 #[inline]
 pub(crate) fn threads_ended() -> usize {
-    // Acquire: what they did before is seen.
+    // Acquire: their earlier accesses are visible.
     ENDED.load(Ordering::Acquire)
 }
 
-/// Above the numbers of all threads that run.
+/// A bound above the numbers of all running threads.
 ///
-/// A thread gets its number after this was raised, and gives it back before this is lowered. So who
-/// reads it after a sequentially consistent fence either counts a thread in, or that thread, which
-/// makes a fence before it reads anything, sees all that was done before the first fence.
+/// A thread gets its number after this was raised, and releases it before this is lowered. So take
+/// a thread that reads it after a sequentially consistent fence. For every other thread, either the
+/// bound covers its number, or that thread, which makes a fence before it reads anything, sees
+/// everything done before the first fence.
 #[inline]
 pub(crate) fn thread_bound() -> usize {
-    // Acquire: what a thread did that is not below it any more is seen.
+    // Acquire: the accesses of a thread whose number is no longer below it are visible.
     BOUND.load(Ordering::Acquire)
 }
 
-/// Runs a function in the place of a thread that has ended, if no running thread has its number,
-/// nor gets it meanwhile. It must not ask for numbers itself.
+/// Runs a function in the place of an ended thread, if no running thread has its number or gets it
+/// meanwhile. The function must not request numbers itself.
 pub(crate) fn with_ended_thread_index(index: usize, function: impl FnOnce()) {
     let numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     if index >= numbers.next || numbers.free.contains(&index) {
@@ -139,8 +140,8 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
             LAST.with(|last| *last.borrow_mut() = Some(AsksWhenDropped(sender)));
-            // Made after `LAST`, so dropped before it or after it, as the platform likes: both must
-            // work.
+            // Created after `LAST`, so dropped before it or after it, depending on the platform:
+            // both must work.
             with_thread_index(|_| {});
         });
         thread.join().unwrap();

@@ -1,13 +1,13 @@
-//! A report before it is written anywhere: lines of spans, each span with the role it plays.
+//! A report before it is written anywhere: lines of spans, each with a role.
 //!
-//! The roles know nothing of terminals, so that a page can be made of the same document.
+//! A role does not depend on terminals, so that a page can be made of the same document.
 
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-/// What a span of text is, which decides how it looks.
+/// The role of a span, which decides how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Role {
     /// Running text.
@@ -17,13 +17,13 @@ pub enum Role {
     Good,
     /// A verdict that does not.
     Bad,
-    /// No verdict.
+    /// An undecided verdict.
     Doubt,
     /// An operation that cannot be ordered.
     Clash,
     /// The sentence that says why.
     Strong,
-    /// What can be skipped.
+    /// Detail that a reader can skip.
     Dim,
 }
 
@@ -45,7 +45,7 @@ impl Role {
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// What it is.
+    /// Its role.
     pub role: Role,
     /// Its text, without line ends or escape codes.
     pub text: String,
@@ -73,7 +73,7 @@ impl Line {
         self.0.push(Span { role, text: text.into() });
     }
 
-    /// Adds spaces up to a column; none where the line is longer already.
+    /// Adds spaces up to a column; adds none if the line is already longer.
     pub fn pad_to(&mut self, column: usize) {
         let width = self.width();
         if width < column {
@@ -117,7 +117,8 @@ impl Document {
         &self.0
     }
 
-    /// Terminal text, with escape codes for colour or without. Lines carry no spaces at their end.
+    /// The document as terminal text, with or without escape codes for colour. Lines have no
+    /// trailing spaces.
     pub fn render(&self, color: bool) -> String {
         let mut text = String::new();
         for line in &self.0 {

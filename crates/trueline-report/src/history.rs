@@ -12,7 +12,7 @@ use crate::text::LISTED;
 use crate::words::{UNBROKEN, clean, count, cut, grouped, limit};
 use crate::{Case, bytes, seconds};
 
-/// Drawings of more operations than this leave out the first ones.
+/// A drawing shows at most this many operations and leaves out the first ones.
 const SHOWN: usize = 40;
 
 impl Case<'_> {
@@ -55,7 +55,7 @@ impl Case<'_> {
                 report.field("progress", unknown.progress.as_str());
             }
         }
-        // A file that was not read to its end has nothing to count.
+        // A file that was read only in part has no meaningful counts.
         if outcome.partitions > 0 || outcome.verdict.is_linearizable() {
             report.sections.push(Section::dim(self.counts()));
             if !outcome.because.is_empty() {
@@ -100,7 +100,7 @@ impl Case<'_> {
         }
     }
 
-    /// The sentence, the operations, and how far both can be believed.
+    /// The sentence, the operations, and how far each can be trusted.
     pub(crate) fn violation(
         &self,
         explanation: &Explanation,
@@ -115,7 +115,7 @@ impl Case<'_> {
         if !explanation.rechecked {
             note("Not confirmed by a second search.");
         }
-        // Whether a few operations could be fewer does not matter to a reader.
+        // In a long list it does not matter to the reader whether it is minimal.
         if explanation.operations.len() > LISTED {
             note(match explanation.minimal {
                 true => {
@@ -127,8 +127,8 @@ impl Case<'_> {
         sections
     }
 
-    /// The operations of an explanation, those of each process in a lane. A process that goes on
-    /// after an operation whose outcome is unknown gets a further lane.
+    /// The operations of an explanation, one lane per process. If a process goes on after an
+    /// operation with an unknown outcome, its later operations get another lane.
     fn operations(&self, explanation: &Explanation) -> Operations {
         let history = self.history;
         let shown = choose(explanation);
@@ -187,13 +187,13 @@ impl Case<'_> {
         Placed { label, process, line: o.line, column: o.column, note }
     }
 
-    /// `enq(5)`; with its result, where the story holds its return: `deq() -> 7`.
+    /// `enq(5)`; with its result if the explanation contains its return: `deq() -> 7`.
     fn label(&self, explanation: &Explanation, index: u32) -> String {
         let returns = end(self.history, explanation, index).is_some();
         (self.show)(index, returns)
     }
 
-    /// How much of the history is fine.
+    /// How long a prefix of the history is linearizable.
     fn prefix(&self, explanation: &Explanation) -> Option<Section> {
         let operations = self.history.operations();
         let index = operations.iter().position(|o| Some(o.returned) == explanation.fine_until)?;
@@ -204,11 +204,11 @@ impl Case<'_> {
             if last.line > 0 { format!(", called in line {}", last.line) } else { String::new() };
         let used = |part: usize| operations.iter().any(|o| o.part as usize == part);
         let parts = (0..self.history.parts().len()).filter(|&p| used(p)).count();
-        // The sentence may be about operations that return later: then this is no second opinion on
-        // who is wrong.
+        // If the explanation is about operations that return later, this return would look like a
+        // second culprit, so it is left out.
         let is_told = explanation.operations.contains(&(index as u32));
-        // Where the specification splits the parts of the history further, returns cannot be
-        // counted here.
+        // The specification splits the parts of the history further, so returns cannot be counted
+        // here.
         if self.outcome.partitions != parts {
             return is_told.then(|| {
                 Section::Paragraph(format!(
@@ -310,12 +310,12 @@ impl Case<'_> {
     }
 }
 
-/// An explanation that shows every return.
+/// An explanation that includes every return.
 pub(crate) fn whole() -> Explanation {
     Explanation { until: u32::MAX, ..Explanation::default() }
 }
 
-/// The object and key that the violation is in, where the history names one and it is in one.
+/// The object and key of the violation, if the history names one and the violation lies within it.
 fn part_of(history: &History, explanation: &Explanation) -> Option<String> {
     let part = |&i: &u32| history.operations()[i as usize].part;
     let first = part(explanation.operations.first()?);
@@ -326,7 +326,7 @@ fn part_of(history: &History, explanation: &Explanation) -> Option<String> {
     (!part.object.is_nil() || !part.key.is_nil()).then(|| part.to_string())
 }
 
-/// The operations to draw: all of them, or those that clash and the last of the others.
+/// The operations to draw: all of them, or those that clash and the last of the rest.
 fn choose(explanation: &Explanation) -> Vec<u32> {
     let mut shown = explanation.operations.clone();
     let mut surplus = shown.len().saturating_sub(SHOWN);
@@ -335,13 +335,13 @@ fn choose(explanation: &Explanation) -> Vec<u32> {
         surplus -= usize::from(leave_out);
         !leave_out
     });
-    // Clashing operations are few; should they be many, the last ones are as good as any.
+    // Clashing operations are usually few; if there are many, the last ones serve as well as any.
     shown.drain(..shown.len().saturating_sub(2 * SHOWN));
     shown
 }
 
-/// The rank of the return, where it is part of the story: an operation that was called before the
-/// story starts or returns after it ends counts as pending.
+/// The rank of the return if the explanation contains it. An operation that was called before the
+/// explanation starts, or returns after it ends, counts as pending.
 fn end(history: &History, explanation: &Explanation, index: u32) -> Option<u32> {
     let o = &history.operations()[index as usize];
     let from = explanation.start.as_ref().map_or(0, |start| start.from);
@@ -367,7 +367,7 @@ fn reason(reason: &Reason) -> String {
     }
 }
 
-/// How far it got, and what to try.
+/// How far the search got, and what to try next.
 fn undecided(unknown: &Unknown) -> Vec<Section> {
     let mut sections = Vec::new();
     if !unknown.progress.is_empty() {

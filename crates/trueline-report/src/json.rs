@@ -1,4 +1,4 @@
-//! A report as programs read it: one object.
+//! A report for programs: one JSON object.
 
 use serde_json::{Map, Value as Json};
 use trueline::Value;
@@ -9,7 +9,7 @@ use crate::report::{Answer, Report, Section};
 pub const SCHEMA: &str = "trueline/1";
 
 impl Report {
-    /// The object for this report. Fields are only ever added under one [`SCHEMA`].
+    /// The object for this report. Under one [`SCHEMA`], fields are only added.
     pub fn json(&self) -> Json {
         let mut object = Map::new();
         let mut set = |name: &str, value: Json| object.insert(name.to_string(), value);
@@ -24,8 +24,8 @@ impl Report {
             set("message", undecided.message.as_str().into());
         }
         let mut explanation = self.explanation.clone();
-        // The steps of a violation are part of its explanation; those of a property have an object
-        // of their own.
+        // The steps of a violation belong to its explanation; those of a property have an object of
+        // their own.
         let steps = self.sections.iter().find_map(|section| match section {
             Section::Steps(steps) if steps.title.is_none() => Some(steps.json()),
             _ => None,
@@ -47,13 +47,13 @@ impl Report {
     }
 }
 
-/// The object for an input that cannot be used.
+/// The object for an unusable input.
 pub fn error_json(file: &str, message: &str) -> Json {
     serde_json::json!({ "schema": SCHEMA, "file": file, "error": message })
 }
 
-/// A number as JSON. One that has too many digits for a double is told as a text, so that none gets
-/// lost.
+/// A number as JSON. A number with too many digits for a double becomes a string, so that no digit
+/// is lost.
 fn number(digits: &str) -> Json {
     if let Ok(n) = digits.parse::<u64>() {
         return n.into();
@@ -72,7 +72,7 @@ pub fn value(value: &Value) -> Json {
         Value::Int(n) => (*n).into(),
         Value::Decimal(n) => number(&n.to_string()),
         Value::Text(text) => text.as_str().into(),
-        // Readers bound the nesting of lists.
+        // Readers limit the nesting of lists, so the recursion is bounded.
         Value::List(items) => items.iter().map(self::value).collect(),
     }
 }

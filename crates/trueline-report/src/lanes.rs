@@ -1,10 +1,10 @@
-//! Draws operations in lanes: one lane a process, time from left to right, one bar an operation.
+//! Draws operations in lanes: one lane per process, time from left to right, one bar per operation.
 //!
-//! Every call and every return gets a column of its own, in the order of the events, so that the
-//! drawing tells exactly which operations overlap. Columns are the leftmost ones that leave room
-//! for the labels: a longest path over the events, one pass. Where that is too wide for the
-//! terminal, bars carry numbers; where even that is too wide, time wraps into several blocks, and a
-//! bar that crosses from one to the next says so.
+//! Every call and every return has its own column, in the order of the events, so that the drawing
+//! shows exactly which operations overlap. The columns are the leftmost ones that leave room for
+//! the labels: the longest path over the events, computed in one pass. If the drawing is too wide
+//! for the terminal, the bars carry numbers. If that is still too wide, time wraps into several
+//! blocks, and a bar that continues in the next block is marked.
 
 use std::ops::Range;
 
@@ -21,15 +21,15 @@ pub struct Bar {
     pub lane: usize,
     /// Rank of its call.
     pub call: u32,
-    /// Rank of its return; `None` where it is pending.
+    /// Rank of its return; `None` if it is pending.
     pub end: Option<u32>,
-    /// What to write on it.
+    /// Its label.
     pub label: String,
-    /// Whether it is one of those that clash.
+    /// Whether it is one of the clashing operations.
     pub clash: bool,
 }
 
-/// What the numbers on bars stand for.
+/// The legend: the operation behind each number.
 pub(crate) fn legend(bars: &[Bar], look: &Look) -> Document {
     let mut document = Document::default();
     for (i, bar) in bars.iter().enumerate() {
@@ -42,7 +42,7 @@ pub(crate) fn legend(bars: &[Bar], look: &Look) -> Document {
 }
 
 /// A drawing, and whether its bars carry numbers (from 1, in the order of the bars) instead of
-/// their labels.
+/// labels.
 pub(crate) struct Drawing {
     pub(crate) document: Document,
     pub(crate) numbered: bool,
@@ -85,7 +85,7 @@ impl Glyphs {
     }
 }
 
-/// How much room there is around labels and between events.
+/// The space around labels and between events.
 #[derive(Clone, Copy)]
 struct Spacing {
     gap: usize,
@@ -95,8 +95,8 @@ struct Spacing {
 const LOOSE: Spacing = Spacing { gap: 2, pad: 1 };
 const TIGHT: Spacing = Spacing { gap: 1, pad: 0 };
 
-/// Draws the bars, which are sorted by call, on lanes with these names, in at most `width` columns
-/// (but never fewer than about thirty).
+/// Draws the bars, sorted by call, on lanes with these names, in at most `width` columns (but no
+/// fewer than about thirty).
 pub(crate) fn draw(bars: &[Bar], names: &[String], width: usize, glyphs: &Glyphs) -> Drawing {
     let margin = 4 + names.iter().map(|n| n.width()).max().unwrap_or(0);
     let room = width.saturating_sub(margin).max(24);
@@ -127,7 +127,7 @@ pub(crate) fn draw(bars: &[Bar], names: &[String], width: usize, glyphs: &Glyphs
         if start > 0 {
             document.gap();
         }
-        // Blocks only get wider with more events, so the first that is too wide ends the search.
+        // Blocks only get wider with more events, so the search ends at the first that is too wide.
         let mut block = layout.block(start..start + 1);
         for end in start + 2..=events.len() {
             let next = layout.block(start..end);
@@ -167,7 +167,7 @@ struct Layout<'a> {
     glyphs: &'a Glyphs,
 }
 
-/// A stretch of time on one set of lines.
+/// A stretch of time that is drawn on one set of lines.
 struct Block {
     events: Range<usize>,
     segments: Vec<Segment>,
@@ -197,7 +197,7 @@ enum Right {
 }
 
 impl Layout<'_> {
-    /// Places the events of a range and everything that is open while they happen.
+    /// Places the events of a range and all operations that are pending meanwhile.
     fn block(&self, range: Range<usize>) -> Block {
         let last = range.end == self.events.len();
         let mut segments: Vec<Segment> = Vec::new();
@@ -250,7 +250,7 @@ impl Layout<'_> {
         1 + self.spacing.pad + 1 + self.labels[bar].width() + 1 + self.spacing.pad + cap
     }
 
-    /// One line for each lane that has something in the block.
+    /// One line for each lane that has a bar in the block.
     fn draw(&self, block: &Block, names: &[String], margin: usize, document: &mut Document) {
         for (lane, name) in names.iter().enumerate() {
             let mut mine: Vec<&Segment> =

@@ -1,16 +1,16 @@
-//! From an answer to something that people or programs read.
+//! Turns answers into reports for people and programs.
 //!
-//! Every way into trueline ends in a [`Report`]: a verdict on a subject, sections as data, and how
-//! to reproduce it. [`Report::text`] makes a [`Document`] of it (lines of spans with roles, no
-//! escape codes), which [`Document::render`] turns into terminal text with or without colour;
-//! [`Report::json`] makes one JSON object, [`Report::page`] one HTML file. [`Case`] is everything
-//! that is known about one checked history; [`Case::report`] is the report on it.
+//! Every command of trueline ends with a [`Report`]: a verdict on a subject, sections as data, and
+//! the commands that reproduce it. [`Report::text`] makes a [`Document`] of it: lines of spans with
+//! roles, without escape codes. [`Document::render`] turns that into terminal text with or without
+//! colour. [`Report::json`] makes one JSON object, and [`Report::page`] one HTML file. [`Case`]
+//! holds everything that is known about one checked history; [`Case::report`] is the report on it.
 //!
-//! **Invariant: nobody else renders.** Other crates make reports; none of them edits what was
-//! rendered.
+//! **Invariant: only this crate renders.** Other crates make reports; none of them edits rendered
+//! output.
 //!
-//! **Invariant: no I/O.** The width of the terminal, whether it has colour and what file names look
-//! like are parameters. The same report and [`Look`] give the same text.
+//! **Invariant: no I/O.** The width of the terminal, its colours and the names of files are
+//! parameters. The same report and [`Look`] give the same text.
 #![forbid(unsafe_code)]
 
 mod document;
@@ -42,36 +42,36 @@ pub use timeline::{Overview, Timeline};
 pub use views::{Cells, Moved};
 pub use words::{bytes, clean, count, cut, grouped, seconds, unbroken, wrap};
 
-/// One file that was checked, and what came out.
+/// A checked file and its result.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
-    /// The file as it was given.
+    /// The file name as given.
     pub file: &'a str,
     /// The history that was read from it.
     pub history: &'a History,
-    /// The specification as it was named: `queue:init=[1 2]`.
+    /// The specification as given: `queue:init=[1 2]`.
     pub spec: &'a str,
-    /// An operation, by its index, in the words of the specification; without its result where the
-    /// flag is false: `deq() -> 7`, `deq()`.
+    /// Shows an operation, by its index, in the terms of the specification; without its result if
+    /// the flag is false: `deq() -> 7`, `deq()`.
     pub show: &'a dyn Fn(u32, bool) -> String,
-    /// The verdict and how it came about.
+    /// The verdict and the statistics of the check.
     pub outcome: &'a Outcome,
     /// How long it took, reading included.
     pub seconds: f64,
-    /// The command that does it again.
+    /// The command that reproduces it.
     pub again: &'a str,
-    /// Whether to tell the order that explains a linearizable history.
+    /// Whether to show the order that explains a linearizable history.
     pub witness: bool,
 }
 
 /// How a text report should look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Columns of the terminal.
+    /// Width of the terminal in columns.
     pub width: usize,
-    /// Only characters of ASCII for the drawing.
+    /// Draw with ASCII characters only.
     pub ascii: bool,
-    /// Only the verdict line.
+    /// Print the verdict line only.
     pub quiet: bool,
 }
 

@@ -1,10 +1,11 @@
-//! Orders of operations with the states between them, for a page: the witness of a linearizable
-//! history; of a violation the longest orders that a search found, and why nothing can come next.
+//! Orders of operations with the states between them, for a page. For a linearizable history this
+//! is the witness; for a violation, the longest orders that a search found, and why no operation
+//! can come next.
 //!
-//! Nothing here decides: the verdict is known. What is shown of a violation rests on the order of
-//! the part of the history before the first return that cannot be explained, which the checker
-//! gives for that part alone; a search then tries the last operations of it in other orders. It is
-//! bounded in operations and steps, and what it found is said to be the longest *found*.
+//! This code decides nothing: the verdict is known. Of a violation the checker gives an order for
+//! one part of the history, the part before the first return that cannot be explained. A search
+//! then tries the last operations of that order in other orders. The search is bounded in
+//! operations and steps, so the report calls the result the longest order *found*.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -17,30 +18,31 @@ use trueline::{Algorithm, Budget, Value, Verdict};
 use crate::Case;
 use crate::words::{count, cut, grouped};
 
-/// Witnesses of more operations than this are not shown.
+/// Longer witnesses are not shown.
 const WITNESS: usize = 2_000;
-/// Orders of a violation are of at most so many operations.
+/// Orders of a violation have at most this many operations.
 const MOST: usize = 500;
 /// Steps of the search for long orders.
 const STEPS: usize = 20_000;
-/// Steps of the check of what comes before the violation.
+/// Steps of the search that checks the prefix before the violation.
 const PREFIX_STEPS: u64 = 2_000_000;
-/// Orders through single operations are kept while all of them have no more nodes than this.
+/// Orders through single operations are kept as long as all of them together have at most this many
+/// nodes.
 const NODES: usize = 5_000;
-/// States in which other orders of the same length end, at most.
+/// At most this many end states of other orders of the same length are kept.
 const ENDS: usize = 8;
 /// States are cut to this many columns.
 const STATE: usize = 240;
 
-/// Orders that share their beginnings: a tree of operations. Operations are numbered as they are
-/// shown.
+/// Orders that share their beginnings: a tree of operations. Operations have the numbers under
+/// which they are shown.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Orders {
     /// Whether the main order explains everything.
     pub complete: bool,
-    /// What these orders are.
+    /// A caption for these orders.
     pub note: String,
-    /// What came before the first operation, where that is more than the start of the object.
+    /// What happened before the first operation, unless the object had just been created.
     pub before: Option<String>,
     /// The state before the first operation.
     pub initial: String,
@@ -50,15 +52,15 @@ pub struct Orders {
     pub parent: Vec<i32>,
     /// The state after each.
     pub state: Vec<String>,
-    /// The last node of the main order, or -1.
+    /// The last node of the main order, or -1 if there is none.
     pub main: i32,
-    /// The last node of the longest order through each operation, or -1.
+    /// The last node of the longest order through each operation, or -1 if there is none.
     pub best: Vec<i32>,
-    /// Operations that are not in the main order, and why they cannot be next.
+    /// The operations that are not in the main order, and why none of them can come next.
     pub next: Vec<(u32, String)>,
-    /// States in which other orders end that are as long as the main one.
+    /// The end states of other orders that are as long as the main one.
     pub ends: Vec<String>,
-    /// The nodes by what they are.
+    /// The nodes by parent, operation and state.
     known: HashMap<(i32, u32, String), i32>,
 }
 
@@ -84,7 +86,7 @@ impl Orders {
         })
     }
 
-    /// Adds an order; the number of its last node.
+    /// Adds an order and returns the number of its last node.
     fn add(&mut self, order: &[(u32, String)]) -> i32 {
         let mut node = -1;
         for (op, state) in order {
@@ -101,8 +103,8 @@ impl Orders {
     }
 }
 
-/// A state as what differs from the one before: how many characters stay at the start and at the
-/// end, and what stands between them.
+/// A state as its difference from the state before: how many characters stay at the start and at
+/// the end, and the text between them.
 fn difference(before: &str, after: &str) -> Json {
     let (old, new): (Vec<char>, Vec<char>) = (before.chars().collect(), after.chars().collect());
     let most = old.len().min(new.len());
@@ -112,11 +114,12 @@ fn difference(before: &str, after: &str) -> Json {
     json!([start, end, new[start..new.len() - end].iter().collect::<String>()])
 }
 
-/// The orders of a case whose operations at `shown` are shown.
+/// The orders of a case; `shown` are the indices of the operations shown.
 pub(crate) fn of(case: &Case, named: &Named, shown: &[u32]) -> Option<Orders> {
     let spec = named.dynamic();
-    // A counter whose results have two meanings, and calls that are read with more than their
-    // arguments (owners), would be stepped through as something else than what was decided.
+    // Two kinds of specifications would be stepped through in another meaning than the one that was
+    // decided: a counter whose results have two meanings, and calls that are decoded with more than
+    // their arguments (owners).
     let has_two_meanings = case.spec.starts_with("counter") && !case.spec.contains("results=");
     if has_two_meanings || shown.iter().any(|&i| spec.accepts(&call(case, i).0).is_err()) {
         return None;
@@ -143,7 +146,7 @@ fn show(spec: &Dynamic, state: &OpaqueState) -> String {
     cut(&spec.show_state(state), STATE, "…")
 }
 
-/// The one state after an operation; nothing where there are none or several.
+/// The state after an operation, if there is exactly one.
 fn after(case: &Case, spec: &Dynamic, state: &OpaqueState, index: u32) -> Option<OpaqueState> {
     let (op, result) = call(case, index);
     let mut next = Vec::new();
@@ -163,8 +166,8 @@ fn of_witness(case: &Case, spec: &Dynamic, shown: &[u32], order: &[u32]) -> Opti
     let mut path = Vec::new();
     for &i in order {
         let part = case.history.operations()[i as usize].part as usize;
-        // Of several next states the one that the witness meant is not known; the first would be a
-        // guess.
+        // If there are several next states, the one that the witness used is not known. Showing the
+        // first would be a guess.
         states[part] = after(case, spec, &states[part], i)?;
         path.push((shown.binary_search(&i).ok()? as u32, show(spec, &states[part])));
     }
@@ -184,25 +187,25 @@ fn of_witness(case: &Case, spec: &Dynamic, shown: &[u32], order: &[u32]) -> Opti
     Some(orders)
 }
 
-/// The operations of which orders are looked for, and where they begin.
+/// The operations whose orders are searched, and where they begin.
 struct Scene {
     /// Operations, ascending.
     of: Vec<u32>,
-    /// Later returns count as unknown.
+    /// Returns after this rank count as unknown.
     until: u32,
     /// The state before the first of them.
     start: OpaqueState,
     /// How many operations of the object came before.
     earlier: usize,
-    /// An order of some of them that is known.
+    /// A known order of some of them.
     guide: Vec<u32>,
-    /// Which operations they are.
+    /// Which operations these are, for the caption.
     which: &'static str,
 }
 
 impl Scene {
-    /// The object and key of the violation up to the first return that cannot be explained. What
-    /// comes before the last operations is in the order of a witness.
+    /// The object and key of the violation up to the first return that cannot be explained. The
+    /// operations before the last ones are in the order of a witness.
     fn before_the_bad_return(
         case: &Case,
         named: &Named,
@@ -243,9 +246,9 @@ impl Scene {
         })
     }
 
-    /// The operations of the explanation, where no more is known.
+    /// The operations of the explanation, for use if nothing else is known.
     fn of_the_explanation(spec: &Dynamic, explanation: &Explanation) -> Option<Scene> {
-        // A story that starts late has no first state that could be shown.
+        // An explanation that starts late has no known first state.
         let is_short = explanation.start.is_none() && explanation.operations.len() <= MOST;
         is_short.then(|| Scene {
             of: explanation.operations.clone(),
@@ -258,20 +261,20 @@ impl Scene {
     }
 }
 
-/// Operations by number, with the state after each.
+/// A path: operations by number, with the state after each.
 type Path = Vec<(usize, OpaqueState)>;
 
 /// A search for long orders of the operations of a violation.
 struct Search<'a> {
     spec: &'a Dynamic,
     calls: Vec<(Invocation, Option<Value>)>,
-    /// Call and return of each; the return is `u32::MAX` where the outcome counts as unknown.
+    /// Call and return of each; the return is `u32::MAX` if the outcome counts as unknown.
     spans: Vec<(u32, u32)>,
     seen: HashSet<(Vec<u64>, OpaqueState)>,
     taken: Vec<u64>,
     path: Path,
     longest: Path,
-    /// States in which paths end that are as long as the longest.
+    /// The end states of paths that are as long as the longest one.
     ends: Vec<OpaqueState>,
     /// The longest path through each operation.
     through: Vec<Rc<Path>>,
@@ -283,7 +286,7 @@ impl Search<'_> {
         self.taken[n / 64] >> (n % 64) & 1 == 1
     }
 
-    /// The operations that can be next by their times.
+    /// The operations that can come next by their times.
     fn candidates(&self) -> Vec<usize> {
         let open = |n: &usize| !self.is_taken(*n);
         let first = (0..self.spans.len()).filter(open).map(|n| self.spans[n].1).min();
@@ -310,7 +313,7 @@ impl Search<'_> {
         }
     }
 
-    /// Follows an order that is known as far as its states are clear, and goes on from there.
+    /// Follows a known order as long as its states are unambiguous, and searches on from there.
     fn follow(&mut self, guide: &[usize], start: &OpaqueState) {
         let mut state = start.clone();
         for &n in guide {
@@ -347,7 +350,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps the path where it is longer than what is known.
+    /// Records the path if it is longer than the longest known one.
     fn note(&mut self) {
         let length = self.path.len();
         if length > self.longest.len() {
@@ -448,13 +451,13 @@ fn of_violation(
 
 /// Why an operation cannot come next.
 struct Why {
-    /// By its times it could.
+    /// Whether its times allow it to come next.
     is_next: bool,
     text: String,
 }
 
-/// Why the operations that are not in the longest order cannot come after it. One whose outcome is
-/// unknown need not come at all.
+/// Why the operations that are not in the longest order cannot come after it. An operation with an
+/// unknown outcome need not come at all.
 fn why_not_next(
     search: &mut Search,
     last: &OpaqueState,
@@ -466,7 +469,7 @@ fn why_not_next(
     let state = show(search.spec, last);
     let candidates = search.candidates();
     let returns = |n: &usize| search.spans[*n].1 != u32::MAX;
-    // A search that was cut short may have left one out that is legal.
+    // A search that was cut short may have left out a legal one.
     let is_illegal = |n: &usize| search.after(last, *n).is_empty();
     let illegal = candidates.iter().filter(|n| returns(n) && is_illegal(n)).map(|&n| {
         let text = format!("{} is not legal in the state {state}", label(n));

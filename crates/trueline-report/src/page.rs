@@ -1,9 +1,9 @@
-//! A report as one HTML file, opened from disk.
+//! A report as one HTML file that opens from disk.
 //!
-//! The file holds a style sheet, a script and the report as JSON, and fetches nothing; its security
-//! policy forbids it to. The script draws what is in the JSON and decides nothing. **Text of the
-//! report never becomes markup**: in the file it is JSON without `<`, on the page it is text of a
-//! node or of a canvas.
+//! The file holds a style sheet, a script and the report as JSON. It fetches nothing, and its
+//! security policy forbids it to. The script draws the JSON and decides nothing. **Text of the
+//! report never becomes markup**: in the file it is JSON without `<`, on the page it is the text of
+//! a node or of a canvas.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -16,7 +16,7 @@ use crate::timeline::Timeline;
 
 const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-/// The parts of the script, in one scope of their own.
+/// The parts of the script, which share one scope.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/base.js"),
@@ -64,8 +64,8 @@ impl Report {
 }
 
 impl Report {
-    /// The operations of a report without an input: those that its text draws, or those of the
-    /// steps of a model.
+    /// The operations of a report without an input: the ones that its text draws, or those of a
+    /// model's steps.
     fn drawn(&self) -> Option<Json> {
         let bars = self.sections.iter().find_map(|section| match section {
             Section::Operations(drawn) => Some(of_bars("thread", &drawn.lanes, &drawn.bars)),
@@ -90,13 +90,13 @@ impl Report {
     }
 }
 
-/// The operations of steps: each from the step that it begins with to the one that it ends with.
+/// The operations of steps: each spans the steps from its call to its return.
 fn bars_of(steps: &Steps) -> Vec<Bar> {
     let mut bars: Vec<Bar> = Vec::new();
     for (number, step) in steps.steps.iter().enumerate() {
         let rank = 2 * number as u32;
         if let Some(call) = &step.call {
-            // `16: push()`: the line is with the steps.
+            // The steps give the line, so `16: push()` is shown as `push()`.
             let label = call.split_once(": ").map_or(&**call, |(_, call)| call);
             let (lane, label) = (step.lane, label.to_string());
             bars.push(Bar { lane, call: rank, end: None, label, clash: false });
@@ -118,15 +118,15 @@ fn bars_of(steps: &Steps) -> Vec<Bar> {
 /// A row of an index: a report and its page.
 #[derive(Clone, Debug)]
 pub struct IndexRow {
-    /// What was looked at.
+    /// What was checked.
     pub subject: String,
-    /// The words of its headline.
+    /// The verdict in its headline.
     pub words: String,
     /// The rest of its headline.
     pub summary: String,
-    /// What else is to be said of it: `passed: expected violation`.
+    /// An additional note: `passed: expected violation`.
     pub note: String,
-    /// The file of its page, relative to the index, where it has one.
+    /// The file of its page, relative to the index, if it has a page.
     pub file: Option<String>,
 }
 
@@ -139,7 +139,7 @@ pub fn index_page(title: &str, rows: &[IndexRow]) -> String {
 
 const INDEX_SCRIPT: &str = include_str!("page/index.js");
 
-/// The page around these data and this script.
+/// The page with these data and this script.
 fn fill(data: &Json, script: &str) -> String {
     let (head, rest) = HTML.split_once("/*STYLE*/").expect("a place for the style sheet");
     let (middle, rest) = rest.split_once("/*DATA*/").expect("a place for the report");
@@ -153,7 +153,7 @@ fn fill(data: &Json, script: &str) -> String {
 /// Texts are cut to this many characters: a value may have millions.
 const TEXT: usize = 20_000;
 
-/// Cuts the texts that nobody would read to their end.
+/// Cuts texts that are too long to be read.
 fn shorten(data: &mut Json) {
     match data {
         Json::String(text) => {
@@ -168,9 +168,9 @@ fn shorten(data: &mut Json) {
     }
 }
 
-/// JSON that cannot end the element around it, and without characters that do not show or that turn
-/// the direction of those around them. In a string of JSON an escape is the same as what it stands
-/// for.
+/// JSON that cannot end the element around it. Invisible characters, and those that change the
+/// direction of the text around them, are escaped; in a JSON string an escape means the same as the
+/// character.
 fn escape(json: &str) -> String {
     let risky = |c: char| {
         matches!(c, '<' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{feff}'
@@ -187,7 +187,7 @@ fn escape(json: &str) -> String {
     escaped
 }
 
-/// Operations that were drawn without an input to find them in.
+/// Operations that were drawn without an input file to link to.
 fn of_bars(kind: &'static str, lanes: &[String], bars: &[Bar]) -> Json {
     let timeline = Timeline {
         kind,

@@ -1,4 +1,4 @@
-//! The report on quasi linearizability: that of [`Case::report`], and how far what moved.
+//! The report on quasi linearizability: that of [`Case::report`], plus how far operations moved.
 
 use serde_json::{Value as Json, json as object};
 use trueline::quasi::{End, Factor, Finding, Quasi, Reading};
@@ -8,11 +8,11 @@ use crate::history::whole;
 use crate::report::{Answer, Report, Section};
 use crate::words::{UNBROKEN, clean, count};
 
-/// So many of the operations that moved furthest are named.
+/// The report names this many of the operations that moved furthest.
 const NAMED: usize = 3;
 
 impl Case<'_> {
-    /// The report on this case, of which quasi linearizability was asked.
+    /// The report on a case that was checked for quasi linearizability.
     pub fn quasi_report(&self, asked: &Quasi, found: &Finding) -> Report {
         let spec = format!("{} with {}", self.spec, bounds(asked, found));
         let mut report = Case { spec: &spec, ..*self }.report();
@@ -62,7 +62,7 @@ impl Case<'_> {
         report
     }
 
-    /// What is out of order, and by how much.
+    /// Which operations are out of order, and by how much.
     fn moved(&self, asked: &Quasi, found: &Finding) -> String {
         if found.displaced.is_empty() {
             return "Nothing is out of order: the history is linearizable.".into();
@@ -83,8 +83,8 @@ impl Case<'_> {
         let are = if found.displaced.len() == 1 { "is" } else { "are" };
         let named = if found.displaced.len() > NAMED { "furthest " } else { "" };
         let text = format!("{many} {are} out of order: {named}{}.", furthest.join(", "));
-        // The least factor is needed by some removal; if by none of these, by one that the open end
-        // allows for.
+        // Some removal needs the least factor. If it is none of these, it is one that the open end
+        // allows.
         let most = found.displaced.iter().map(|d| d.1).max();
         let is_least =
             asks_least(asked) && (asked.reading, asked.end) == (Reading::Slots, End::Open);
@@ -104,7 +104,7 @@ fn asks_least(asked: &Quasi) -> bool {
     asked.factors.given().iter().any(|(_, factor)| *factor == Factor::Least)
 }
 
-/// `deq=2`, method by method; where the least factor was asked for and found, that.
+/// `deq=2`, one per method. If the least factor was asked for and found, it is shown.
 fn factors(asked: &Quasi, found: &Finding) -> Vec<String> {
     (asked.factors.given().iter())
         .map(|(method, factor)| match (factor, found.factor) {
@@ -114,7 +114,7 @@ fn factors(asked: &Quasi, found: &Finding) -> Vec<String> {
         .collect()
 }
 
-/// `deq=2 (slots, open end)`; where the least factor was asked for and found, that.
+/// `deq=2 (slots, open end)`. If the least factor was asked for and found, it is shown.
 fn bounds(asked: &Quasi, found: &Finding) -> String {
     let text = factors(asked, found).join(",");
     let mut notes = Vec::new();

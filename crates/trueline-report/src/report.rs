@@ -1,13 +1,13 @@
-//! The one report: what every way into trueline returns, as data.
+//! The report: what every command and every test of trueline returns, as data.
 //!
-//! A check of a history, a monitored stream, a simulation, a failing test and a verified model all
-//! end in a
-//! [`Report`]: a verdict on a subject, sections in reading order, and the commands that reproduce it. Renderers
-//! turn it into text ([`Report::text`]) and JSON ([`Report::json`]). They are the only code that
-//! knows what a report looks like, and nothing edits what they made.
+//! Checking a history, monitoring a stream, running a simulation or a test, and verifying a model
+//! all end with a [`Report`]: a verdict on a subject, sections in reading order, and the commands
+//! that reproduce it. Renderers turn it into text ([`Report::text`]), JSON ([`Report::json`]) and a
+//! page ([`Report::page`]). They are the only code that knows what a report looks like, and nothing
+//! edits their output.
 //!
 //! **Invariant: sections carry data, not layout.** Labels are whole, lanes are not drawn, nothing
-//! is cut or wrapped: width and character set are decided by the renderer.
+//! is cut or wrapped: the renderer decides on the width and the character set.
 
 use std::borrow::Cow;
 
@@ -24,91 +24,91 @@ use crate::timeline::Timeline;
 /// An answer about one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What was looked at, as it was given: a file, an object, a model, a program. Empty where the
-    /// verdict needs none.
+    /// What was checked, as the user named it: a file, an object, a model, a program. Empty if the
+    /// verdict needs no subject.
     pub subject: String,
     /// The answer.
     pub verdict: Answer,
-    /// The headline after the subject: why, or how far the answer goes.
+    /// The headline after the subject: the reason, or the coverage of the answer.
     pub summary: String,
     /// What follows the headline, in reading order.
     pub sections: Vec<Section>,
-    /// A doubt that even the headline alone must not hide; a section says the same.
+    /// A doubt that even the headline alone must mention; a section repeats it.
     pub caveat: Option<String>,
-    /// The command that makes this report again; the field `again`. Text shows it unless the
-    /// subject holds.
+    /// The command that makes this report again; the JSON field `again`. Text shows it unless the
+    /// verdict is that the subject holds.
     pub reproduce: Option<String>,
-    /// The command that runs the failing schedule alone; the field `replay`.
+    /// The command that runs only the failing schedule; the JSON field `replay`.
     pub replay: Option<String>,
-    /// The operations for a page, where one was asked for.
+    /// The operations for a page, if one was asked for.
     pub timeline: Option<Timeline>,
     /// The state graph for a page, where one was asked for.
     pub graph: Option<StateGraph>,
     /// Where the page of this report was written; text and JSON name it.
     pub page: Option<String>,
-    /// What programs read beside the fields of every report, in this order.
+    /// JSON fields beside those of every report, in this order.
     pub fields: Map<String, Json>,
-    /// What programs read about a violation.
+    /// JSON fields that describe a violation.
     pub explanation: Map<String, Json>,
 }
 
-/// The answer, as the headline and the field `verdict` name it.
+/// The answer, as the headline and the JSON field `verdict` name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It holds.
+    /// The subject holds.
     Holds {
-        /// The field `verdict`: `linearizable`, `verified`.
+        /// The JSON field `verdict`: `linearizable`, `verified`.
         name: &'static str,
-        /// The words of the headline, which may say more: `quasi linearizable (deq 2)`.
+        /// The answer in the headline, which may say more: `quasi linearizable (deq 2)`.
         words: Cow<'static, str>,
     },
-    /// It does not; the words of the headline: `violation`, `not linearizable`.
+    /// The subject does not hold. The text is the answer in the headline: `violation`, `not
+    /// linearizable`.
     Violation(Cow<'static, str>),
-    /// It is not decided.
+    /// Undecided.
     Unknown(Undecided),
 }
 
-/// What came of running code, with what was found as data: the verdict of a test and of a
-/// simulation.
+/// The result of running code, with a failure as data: the verdict of a test and of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict<V> {
-    /// All that was asked for was seen, and nothing was wrong.
+    /// Everything that was asked for was covered, and nothing was wrong.
     Holds,
     /// Something is wrong.
     Violation(V),
-    /// Not decided: a limit was reached, only a sample was seen, or the question is wrong.
+    /// Undecided: a limit was reached, only a sample was run, or the question is wrong.
     Undecided(Undecided),
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
-    /// The words of the headline: `unknown`, `nothing found`.
+    /// The answer in the headline: `unknown`, `nothing found`.
     pub words: &'static str,
-    /// The field `reason`: a code that programs can rely on.
+    /// The JSON field `reason`: a code that programs can rely on.
     pub code: &'static str,
-    /// The field `message`: the same for people.
+    /// The JSON field `message`: the reason for people.
     pub message: String,
 }
 
 impl Undecided {
-    /// The code where nothing was wrong in a sample, which says nothing about the rest.
+    /// The code for a sample without a failure, which proves nothing about the rest.
     pub const SAMPLE: &str = "sample";
-    /// The code where the question is wrong: a specification that panics, a scenario that cannot be
-    /// run.
+    /// The code for a question that is wrong: a specification that panics, a scenario that cannot
+    /// be run.
     pub const ERROR: &str = "error";
 
-    /// A limit was reached, or something else stood in the way.
+    /// Undecided for this reason.
     pub fn new(code: &'static str, message: impl Into<String>) -> Undecided {
         Undecided { words: "unknown", code, message: message.into() }
     }
 
-    /// A limit was reached.
+    /// Undecided because a limit was reached.
     pub fn limit(why: &Exhausted) -> Undecided {
         Undecided::new(limit_code(why), why.to_string())
     }
 
-    /// A checker gave this reason.
+    /// Undecided for the reason that a checker gave.
     pub fn because(reason: &Reason) -> Undecided {
         match reason {
             Reason::Exhausted(why) => Undecided::limit(why),
@@ -129,17 +129,17 @@ pub fn limit_code(why: &Exhausted) -> &'static str {
 }
 
 impl Answer {
-    /// It holds, and the headline says so in the word that the field `verdict` has.
+    /// The subject holds; the headline uses the same name as the JSON field `verdict`.
     pub fn holds(name: &'static str) -> Answer {
         Answer::Holds { name, words: name.into() }
     }
 
-    /// It does not.
+    /// A violation.
     pub fn violation() -> Answer {
         Answer::Violation("violation".into())
     }
 
-    /// The words of the headline.
+    /// The answer in the headline.
     pub fn words(&self) -> &str {
         match self {
             Answer::Holds { words, .. } | Answer::Violation(words) => words,
@@ -147,7 +147,7 @@ impl Answer {
         }
     }
 
-    /// The field `verdict`: `linearizable` or `verified`, `violation`, `unknown`.
+    /// The JSON field `verdict`: `linearizable` or `verified`, `violation`, `unknown`.
     pub fn name(&self) -> &'static str {
         match self {
             Answer::Holds { name, .. } => name,
@@ -156,7 +156,7 @@ impl Answer {
         }
     }
 
-    /// How the word of the headline looks.
+    /// How the answer in the headline looks.
     pub(crate) fn role(&self) -> Role {
         match self {
             Answer::Holds { .. } => Role::Good,
@@ -166,11 +166,11 @@ impl Answer {
     }
 }
 
-/// A part of a report. [Blocks](Section::is_block) stand apart from what is around them; lines
-/// follow each other.
+/// A part of a report. [Blocks](Section::is_block) are set apart by empty lines; lines follow each
+/// other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Section {
-    /// Why, in one sentence, and what else there is to say at once.
+    /// The reason in one sentence, with anything that must follow it directly.
     Sentence {
         /// A line above it.
         title: Option<String>,
@@ -179,7 +179,7 @@ pub enum Section {
         /// Lines below it.
         more: Vec<String>,
     },
-    /// Running text that stands apart.
+    /// Running text that is set apart.
     Note(String),
     /// Running text that belongs to the lines around it.
     Paragraph(String),
@@ -191,7 +191,7 @@ pub enum Section {
     Order(Vec<Placed>),
     /// The steps of an execution or of a model.
     Steps(Steps),
-    /// A text that is quoted as it is, with a line above it.
+    /// Quoted text, with a line above it.
     Quote {
         /// The line above it.
         title: String,
@@ -211,7 +211,7 @@ impl Section {
         Section::Line(Role::Dim, text.into())
     }
 
-    /// Whether it stands apart from what is above and below it.
+    /// Whether empty lines set it apart.
     pub fn is_block(&self) -> bool {
         !matches!(self, Section::Paragraph(_) | Section::Line(..))
     }
@@ -220,35 +220,35 @@ impl Section {
 /// Operations in lanes, time from left to right.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Operations {
-    /// What the names of the lanes are of: `process`. Empty where the names speak for themselves.
+    /// What the lanes stand for, as in `process`. Empty if their names need no such word.
     pub lane_kind: &'static str,
     /// The names of the lanes.
     pub lanes: Vec<String>,
     /// The operations, sorted by call.
     pub bars: Vec<Bar>,
-    /// Where each of them stands in the input; empty where there is no input.
+    /// Where each of them is in the input; empty if there is no input.
     pub places: Vec<Placed>,
-    /// Earlier operations that are not among them.
+    /// The number of earlier operations that are left out.
     pub left_out: usize,
 }
 
-/// An operation and where it stands in the input.
+/// An operation and its place in the input.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Placed {
     /// The operation: `deq() -> 7`.
     pub label: String,
     /// Its process.
     pub process: String,
-    /// The line of its call; 0 where there is none.
+    /// The line of its call; 0 if there is none.
     pub line: u32,
     /// The column of its call.
     pub column: u32,
-    /// What else is to be said of it: `no return`.
+    /// An additional note: `no return`.
     pub note: &'static str,
 }
 
 impl Report {
-    /// A report with a headline alone.
+    /// A report that has only a headline.
     pub fn new(subject: impl Into<String>, verdict: Answer, summary: impl Into<String>) -> Report {
         Report {
             subject: subject.into(),
@@ -266,7 +266,7 @@ impl Report {
         }
     }
 
-    /// Adds a field for programs.
+    /// Adds a JSON field.
     pub fn field(&mut self, name: &str, value: impl Into<Json>) {
         self.fields.insert(name.to_string(), value.into());
     }

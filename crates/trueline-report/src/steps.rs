@@ -1,10 +1,10 @@
-//! Steps one below the other, one lane a thread or process.
+//! Draws steps one below the other, one lane per thread or process.
 //!
-//! Two layouts, by what the reader looks for. **Code**: short lines, each with its place in the
-//! source at the right; rounds of a loop that do the same again are counted instead of shown; long
-//! lines are cut. **Model**: numbered steps between rules, with the shared variables that changed
-//! at the right and the states of the specification that remain below; nothing is cut, long texts
-//! go on in the next row.
+//! There are two layouts, for two kinds of readers. **Code**: short lines, each with its place in
+//! the source on the right; repeated rounds of a loop are counted instead of shown; long lines are
+//! cut. **Model**: numbered steps between rules, with the changed shared variables on the right and
+//! the remaining states of the specification below; nothing is cut, and long texts continue in the
+//! next row.
 
 use serde_json::{Map, Value as Json};
 
@@ -15,23 +15,23 @@ use crate::words::{clean, cut};
 /// Steps of an execution or of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// A line above them, of a property that fails: `lock-free: fails: ..`.
+    /// A line above them that names a property that fails: `lock-free: fails: ..`.
     pub title: Option<String>,
     /// How they are laid out.
     pub layout: Layout,
-    /// The names of the lanes; a lane without a step is not drawn.
+    /// The names of the lanes; a lane without steps is not drawn.
     pub lanes: Vec<String>,
     /// The steps, in the order in which they happened.
     pub steps: Vec<Step>,
-    /// Where the steps begin that repeat for ever.
+    /// The index of the first step of the part that repeats for ever.
     pub cycle: Option<usize>,
-    /// The states of the specification before the first step, where they are known.
+    /// The states of the specification before the first step, if they are known.
     pub initially: Vec<String>,
     /// The two steps of a data race.
     pub race: Option<(usize, usize)>,
 }
 
-/// What the reader of steps looks for.
+/// What the reader wants to see beside each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Lines of source code.
@@ -45,26 +45,25 @@ pub enum Layout {
 pub struct Step {
     /// Index of its lane.
     pub lane: usize,
-    /// The operation that begins with it: `pop()`.
+    /// The operation that begins with this step: `pop()`.
     pub call: Option<String>,
     /// What it did, a line each.
     pub did: Vec<String>,
-    /// The operation that ends with it: `pop() -> 1`.
+    /// The operation that ends with this step: `pop() -> 1`.
     pub returned: Option<String>,
-    /// Where it stands in the source.
+    /// Its source file.
     pub file: Option<String>,
-    /// The line in the source; 0 where it has none.
+    /// Its line in the source; 0 if it has none.
     pub line: u32,
-    /// What it changed that others can see: `H=1 B[2]=0`.
+    /// The shared variables that it changed: `H=1 B[2]=0`.
     pub changed: String,
     /// The cells that it changed, by name, with their new values.
     pub memory: Vec<(String, String)>,
-    /// The states of the specification that remain, where they are others than before; or what none
-    /// explains.
+    /// The remaining states of the specification, if they changed; or what no state explains.
     pub states: Option<String>,
-    /// The steps of others that wrote the values that it sees.
+    /// The steps of other lanes that wrote the values it read.
     pub reads_from: Vec<usize>,
-    /// What programs read of it.
+    /// Its JSON fields.
     pub fields: Map<String, Json>,
 }
 
@@ -87,11 +86,11 @@ pub(crate) fn draw(steps: &Steps, look: &Look) -> Document {
     document
 }
 
-/// Columns that steps of code take at least: in fewer, what they did and where would be cut.
+/// The least width for steps of code: a narrower layout would cut the steps and their places.
 const LEAST: usize = 100;
 /// Columns for the place in the source.
 const PLACE: usize = 30;
-/// Code of more rows than this leaves out some in the middle.
+/// If the code has more rows, some in the middle are left out.
 const SHOWN: usize = 120;
 
 /// A row of code.
@@ -110,9 +109,9 @@ fn code(steps: &Steps, look: &Look, document: &mut Document) {
     lanes.dedup();
     let room = look.width.max(LEAST) - PLACE - 2;
     let widest = rows.iter().map(|row| row.text.chars().count()).max().unwrap_or(0);
-    // Side by side if there is room for it; else the margins overlap.
+    // Lanes stand side by side if there is room for it; otherwise they overlap.
     let most = lanes.len().saturating_sub(1).max(1);
-    // Three and more threads keep margins that can be told apart, and long lines are cut.
+    // Three and more threads keep distinguishable margins, and long lines are cut.
     let least = (room / 2 / most).clamp(4, 12);
     let step = (room.saturating_sub(widest + 2) / most).clamp(least, 34);
     let margin =
@@ -158,10 +157,10 @@ fn rows(steps: &[Step]) -> Vec<Row> {
     rows
 }
 
-/// Rounds of at most this many rows are recognised.
+/// Only rounds of at most this many rows are recognised.
 const LONGEST_ROUND: usize = 12;
 
-/// Replaces what is repeated at once by a count.
+/// Replaces immediate repetitions by a count.
 fn fold(rows: Vec<Row>) -> Vec<Row> {
     let mut folded = Vec::new();
     let mut i = 0;
@@ -193,7 +192,7 @@ fn fold(rows: Vec<Row>) -> Vec<Row> {
     folded
 }
 
-/// `src/queue.rs:40`, without what comes before the last directories if that is long.
+/// `src/queue.rs:40`; a long path keeps only its last directories.
 fn shortened(place: &str, mark: &str) -> String {
     let text = clean(place);
     let long = text.chars().count().saturating_sub(PLACE - 1);
@@ -201,7 +200,7 @@ fn shortened(place: &str, mark: &str) -> String {
         return text;
     }
     let tail: String = text.chars().skip(long + mark.chars().count()).collect();
-    // Whole names are easier to read.
+    // Whole directory names are easier to read.
     let start = tail.find('/').filter(|start| !tail[start + 1..].is_empty());
     format!("{mark}{}", &tail[start.unwrap_or(0)..])
 }
@@ -215,7 +214,7 @@ fn model(steps: &Steps, look: &Look, document: &mut Document) {
     }
 }
 
-/// One lane a process, one line a step.
+/// One lane per process, one line per step.
 fn ruled(steps: &Steps, range: std::ops::Range<usize>, look: &Look, document: &mut Document) {
     let bar = if look.ascii { "|" } else { "│" };
     let shown = &steps.steps[range];
@@ -281,7 +280,7 @@ fn ruled(steps: &Steps, range: std::ops::Range<usize>, look: &Look, document: &m
     }
 }
 
-/// What a step shows in its lane.
+/// The lines that a step shows in its lane.
 fn cell(step: &Step) -> Vec<&str> {
     let did = step.did.iter().map(String::as_str);
     let rows: Vec<&str> =
@@ -289,8 +288,7 @@ fn cell(step: &Step) -> Vec<&str> {
     if rows.is_empty() { vec![""] } else { rows }
 }
 
-/// The text in rows of this width, broken at spaces where there are some, and within words that are
-/// longer.
+/// The text in rows of this width, broken at spaces where possible; a longer word is broken within.
 fn rows_of(text: &str, width: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     let mut row = String::new();

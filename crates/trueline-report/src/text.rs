@@ -1,4 +1,4 @@
-//! A report as people read it: the headline, then its sections, then how to reproduce it.
+//! A report as text: the headline, then its sections, then how to reproduce it.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -9,8 +9,8 @@ use crate::report::{Answer, Operations, Placed, Report, Section};
 use crate::steps;
 use crate::words::{clean, count, cut, readable, unbroken, wrap};
 
-/// Longer lists tell only where the clashing operations are, unless they explain the numbers of a
-/// drawing.
+/// Longer lists show only the places of the clashing operations, unless they explain the numbers of
+/// a drawing.
 pub(crate) const LISTED: usize = 12;
 /// Narrower terminals get shorter lane names.
 const NARROW: usize = 60;
@@ -109,7 +109,7 @@ fn paragraph(text: &str, look: &Look) -> Document {
     document
 }
 
-/// The operations in lanes, and below them where they stand.
+/// The operations in lanes, and their places below.
 fn draw(operations: &Operations, look: &Look) -> Document {
     let glyphs = Glyphs::new(look.ascii);
     let mut document = Document::default();
@@ -141,13 +141,13 @@ fn draw(operations: &Operations, look: &Look) -> Document {
     document
 }
 
-/// One line an operation: what, who, where in the input.
+/// One line per operation: what, who, and where in the input.
 fn places(operations: &Operations, look: &Look, numbered: bool) -> Document {
     let glyphs = Glyphs::new(look.ascii);
     let Operations { bars, places, lane_kind, .. } = operations;
     let in_full = numbered || bars.len() <= LISTED;
     let listed: Vec<usize> = (0..bars.len()).filter(|&n| in_full || bars[n].clash).collect();
-    // Some formats put everything on one line; then only columns tell the operations apart.
+    // Some formats put everything on one line. Then only columns distinguish the operations.
     let one_line = places.len() > 1 && places.iter().all(|p| p.line == places[0].line);
     let rows: Vec<[String; 4]> = listed
         .iter()
@@ -191,11 +191,11 @@ fn places(operations: &Operations, look: &Look, numbered: bool) -> Document {
     document
 }
 
-/// The operations in the order that explains the history, one a line.
+/// The operations in the order that explains the history, one per line.
 fn in_order(order: &[Placed]) -> Document {
     let labels: Vec<String> = order.iter().map(|placed| clean(&placed.label)).collect();
     let digits = labels.len().to_string().len();
-    // One long label should not push everything else off the screen.
+    // One long label must not push the other columns off the screen.
     let widest = labels.iter().map(|l| l.width()).filter(|&w| w <= 40).max().unwrap_or(0);
     let mut document = Document::default();
     for (n, (placed, label)) in order.iter().zip(labels).enumerate() {

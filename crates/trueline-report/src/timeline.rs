@@ -1,5 +1,4 @@
-//! The operations of a history for a page that draws them: all of them, or a window around the
-//! violation.
+//! The operations of a history for a page: all of them, or a window around the violation.
 
 use std::collections::HashMap;
 
@@ -14,9 +13,9 @@ use crate::words::{count, cut, grouped};
 
 /// Histories of up to this many operations are shown whole.
 const WHOLE: usize = 20_000;
-/// Of longer ones so many are shown.
+/// Of longer histories, this many operations are shown.
 const WINDOW: usize = 10_000;
-/// The strip of a whole history has so many parts.
+/// The overview of a whole history has this many parts.
 const STRIP: usize = 600;
 /// Labels are cut to this many columns: a value may have millions of characters.
 const LABEL: usize = 400;
@@ -34,34 +33,34 @@ pub struct Timeline {
     pub call: Vec<u32>,
     /// The rank of its return.
     pub end: Vec<Option<u32>>,
-    /// The operation as people read it.
+    /// The label of the operation.
     pub label: Vec<String>,
-    /// The line of its call; 0 where there is none.
+    /// The line of its call; 0 if there is none.
     pub line: Vec<u32>,
     /// 2: the sentence is about it; 1: it is part of the explanation; 0: neither.
     pub mark: Vec<u8>,
     /// Its object and key, as an index into `parts`.
     pub part: Vec<u32>,
-    /// Its index in the history: what a link names.
+    /// Its index in the history, which links use.
     pub index: Vec<u32>,
     /// Objects and keys.
     pub parts: Vec<String>,
-    /// Which operations are shown, where not all are.
+    /// Which operations are shown, if not all of them are.
     pub note: Option<String>,
-    /// How the operations lie in the whole history, where not all are shown.
+    /// The density of operations over the whole history, if only a part is shown.
     pub overview: Option<Overview>,
-    /// An order of them, or the longest ones that were found.
+    /// An order of them, or the longest orders found.
     pub orders: Option<Orders>,
-    /// What is out of order, where quasi linearizability was asked for.
+    /// The operations out of order, if quasi linearizability was checked.
     pub moved: Option<Moved>,
-    /// The cells of a snapshot object, and what scans show of them.
+    /// The cells of a snapshot object, and the values that scans return.
     pub cells: Option<Cells>,
 }
 
-/// A whole history of which a part is shown.
+/// An overview of a history of which only a part is shown.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Overview {
-    /// How many calls there are in each part of equally many events.
+    /// The number of calls in each part; all parts have equally many events.
     pub calls: Vec<u32>,
     /// The first and the last event of the part shown, as shares of the whole.
     pub window: (f64, f64),
@@ -94,7 +93,7 @@ impl Timeline {
 }
 
 impl Case<'_> {
-    /// The operations for a page; `spec` steps through their orders.
+    /// The operations for a page. `spec` computes the states along their orders.
     pub fn timeline(&self, spec: Option<&Named>) -> Timeline {
         let history = self.history;
         let total = history.len();
@@ -153,8 +152,8 @@ impl Case<'_> {
         timeline
     }
 
-    /// The parts into which the specification splits one object, named by the argument that
-    /// decides: the key of each operation, and the keys.
+    /// The keys into which the specification splits each object: the key of each operation, and the
+    /// texts of the keys. The key is the argument that decides.
     fn keys(&self, spec: &Named, shown: &[u32]) -> Option<(Vec<u32>, Vec<String>)> {
         let spec = spec.dynamic();
         let mut known: HashMap<u64, u32> = HashMap::new();
@@ -167,7 +166,7 @@ impl Case<'_> {
                 parts.push(name.clone());
                 parts.len() as u32 - 1
             });
-            // Two arguments that make one part: its name would be false.
+            // Two arguments share this part, so neither can name it.
             if parts[number as usize] != name {
                 return None;
             }
@@ -176,7 +175,7 @@ impl Case<'_> {
         (parts.len() > 1).then_some((part, parts))
     }
 
-    /// The whole history in a strip; `shown` is the part of it that the page has.
+    /// The overview of the whole history; `shown` is the part of it that the page has.
     fn overview(&self, shown: &[u32]) -> Overview {
         let operations = self.history.operations();
         let events = 1 + operations
@@ -193,7 +192,7 @@ impl Case<'_> {
             Verdict::Violation(explanation) => explanation.operations.as_slice(),
             _ => &[],
         };
-        // What the explanation needs from elsewhere is not part of the window.
+        // Operations that the explanation needs from elsewhere do not extend the window.
         let mut window = shown.iter().copied().filter(|i| !marks.contains(i));
         let (first, last) = (window.clone().next(), window.next_back());
         Overview {
@@ -203,7 +202,7 @@ impl Case<'_> {
         }
     }
 
-    /// The operations to show, and what is said where they are not all.
+    /// The operations to show, and a note if these are not all.
     fn window(&self) -> (Vec<u32>, Option<String>) {
         let total = self.history.len();
         if total <= WHOLE {
@@ -212,7 +211,7 @@ impl Case<'_> {
         let around = around(self.history, &self.outcome.verdict);
         let first = around.saturating_sub(WINDOW / 2).min(total - WINDOW);
         let mut shown: Vec<u32> = (first as u32..(first + WINDOW) as u32).collect();
-        // What the explanation needs is shown wherever it is.
+        // Operations of the explanation are shown wherever they are.
         if let Verdict::Violation(explanation) = &self.outcome.verdict {
             shown.extend(&explanation.operations);
             shown.sort_unstable();
@@ -233,7 +232,7 @@ impl Case<'_> {
     }
 }
 
-/// The operation that the window is to be around.
+/// The operation at the centre of the window.
 fn around(history: &History, verdict: &Verdict) -> usize {
     match verdict {
         Verdict::Violation(explanation) => {

@@ -1,5 +1,5 @@
-//! Views that only some objects have: what moved in a quasi linearizable history, and the cells of
-//! a snapshot object.
+//! Views for some objects only: what moved in a quasi linearizable history, and the cells of a
+//! snapshot object.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use trueline::{Value, Verdict};
 use crate::Case;
 use crate::words::{count, cut, grouped};
 
-/// So many operations of an order, or rows of cells, are shown.
+/// At most this many operations of an order, or rows of cells, are shown.
 const MOST: usize = 300;
-/// Snapshot objects with more cells are not shown as a table.
+/// Snapshot objects with more cells get no table.
 const CELLS: usize = 64;
 /// Values of cells are cut to this many columns.
 const VALUE: usize = 40;
@@ -20,12 +20,12 @@ const VALUE: usize = 40;
 /// Two orders of the same operations: the one in which they took effect, and the legal one.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Moved {
-    /// Numbers of operations as they are shown, in the order in which they took effect; and by how
-    /// many places each is away from its place in the legal order.
+    /// Operations by the number under which they are shown, in the order in which they took effect;
+    /// each with its distance from its place in the legal order.
     pub taken: Vec<(u32, u32)>,
     /// The legal order.
     pub legal: Vec<u32>,
-    /// Which operations these are.
+    /// A caption that says which operations these are.
     pub note: String,
 }
 
@@ -40,9 +40,10 @@ impl Moved {
 pub struct Cells {
     /// How many there are.
     pub cells: usize,
-    /// Operations as they are shown; what each shows or writes, cell by cell.
+    /// Operations by the number under which they are shown, with the value that each returns or
+    /// writes, cell by cell.
     pub rows: Vec<(u32, Vec<Option<String>>)>,
-    /// Which operations these are.
+    /// A caption that says which operations these are.
     pub note: String,
 }
 
@@ -53,7 +54,7 @@ impl Cells {
 }
 
 impl Case<'_> {
-    /// Both orders of a quasi linearizable history; `shown` are the operations that the page has,
+    /// Both orders of a quasi linearizable history; `shown` are the operations on the page,
     /// ascending.
     pub fn moved_view(&self, found: &Finding, shown: &[u32]) -> Option<Moved> {
         let Verdict::Linearizable(witness) = &found.outcome.verdict else { return None };
@@ -83,7 +84,7 @@ impl Case<'_> {
         Some(Moved { taken: taken?, legal: legal?, note })
     }
 
-    /// What updates write and scans show, for a snapshot object.
+    /// What updates write and scans return, for a snapshot object.
     pub(crate) fn cells(&self, shown: &[u32]) -> Option<Cells> {
         if self.spec.split(':').next() != Some("snapshot") {
             return None;

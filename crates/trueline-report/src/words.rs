@@ -1,4 +1,4 @@
-//! Numbers, durations and texts as people read them.
+//! Formats numbers, durations and texts for people.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -24,7 +24,7 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
-/// `12.3 s`, `4.5 ms`; what is shorter than a microsecond is `0 ms`.
+/// `12.3 s`, `4.5 ms`; less than a microsecond is `0 ms`.
 pub fn seconds(seconds: f64) -> String {
     let (amount, unit) = if seconds < 0.9995 { (seconds * 1e3, "ms") } else { (seconds, "s") };
     match amount {
@@ -56,7 +56,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// The text with everything that could confuse a terminal escaped: control characters and the marks
+/// The text with everything escaped that could confuse a terminal: control characters, and marks
 /// that change the direction of writing.
 pub fn clean(text: &str) -> String {
     let risky = |c: char| {
@@ -73,7 +73,7 @@ pub fn clean(text: &str) -> String {
     cleaned
 }
 
-/// The text cut to `width` columns; what is cut ends with `mark`.
+/// The text cut to `width` columns; a cut text ends with `mark`.
 pub fn cut(text: &str, width: usize, mark: &str) -> String {
     if text.width() <= width {
         return text.to_string();
@@ -91,10 +91,10 @@ pub fn cut(text: &str, width: usize, mark: &str) -> String {
     kept + mark
 }
 
-/// A space at which [`wrap`] does not break.
+/// A space where [`wrap`] does not break the line.
 pub(crate) const UNBROKEN: &str = "\u{a0}";
 
-/// The text with the spaces between backticks unbroken, so that calls stay whole.
+/// The text with non-breaking spaces between backticks, so that calls stay whole.
 pub fn unbroken(text: &str) -> String {
     let mut pieces = text.split('`').map(String::from).collect::<Vec<_>>();
     for quoted in pieces.iter_mut().skip(1).step_by(2) {
@@ -103,15 +103,15 @@ pub fn unbroken(text: &str) -> String {
     pieces.join("`")
 }
 
-/// A sentence that people will read: what it quotes, and what it says between, is cut where it is
-/// very long. A value may have millions of characters.
+/// A sentence for people: very long quotations, and very long texts between them, are cut. A value
+/// may have millions of characters.
 pub(crate) fn readable(sentence: &str, mark: &str) -> String {
     const LONG: usize = 240;
     let pieces: Vec<String> = sentence.split('`').map(|piece| cut(piece, LONG, mark)).collect();
     pieces.join("`")
 }
 
-/// The text broken into lines of at most `width` columns, between words where that is possible.
+/// The text broken into lines of at most `width` columns, between words if possible.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

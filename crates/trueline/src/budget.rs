@@ -1,19 +1,19 @@
-//! How much a decision may cost: a cancel flag, steps, time and memory.
+//! Limits of a decision: a cancel flag, steps, time and memory.
 //!
 //! The core reads neither a clock nor the memory of the process: a [`Meter`] that the caller
-//! supplies reports both, and tests inject one that counts. Checkers ask [`Budget::spend`] every
-//! few hundred steps and stop when it names a reason. A user's `apply` cannot be interrupted: time
-//! that one call of it takes is not noticed before it returns.
+//! supplies reports both, and tests inject one that counts. Checkers call [`Budget::spend`] every
+//! few hundred steps and stop when it returns a reason. A user's `apply` cannot be interrupted: the
+//! time of a single call counts only after it returns.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Tells elapsed time and the memory of the process.
+/// Reports elapsed time and the memory of the process.
 pub trait Meter: Send + Sync {
     /// Time since the work began.
     fn elapsed(&self) -> Duration;
-    /// Bytes that the process holds; 0 where that is not known.
+    /// Bytes that the process holds; 0 if unknown.
     fn resident(&self) -> u64 {
         0
     }
@@ -75,8 +75,8 @@ impl Budget {
         self
     }
 
-    /// Stops when the tables of the checkers, or the process as the meter shows it, hold more than
-    /// this.
+    /// Sets the limit of memory, which applies to the tables of the checkers and to the process as
+    /// the meter reports it.
     pub fn memory(mut self, bytes: u64) -> Budget {
         self.memory = Some(bytes);
         self
@@ -88,7 +88,7 @@ impl Budget {
         self
     }
 
-    /// Makes every checker that draws on this budget stop soon. May be called from any thread.
+    /// Makes every checker that uses this budget stop soon. May be called from any thread.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -98,7 +98,7 @@ impl Budget {
         self.steps_spent.load(Ordering::Relaxed)
     }
 
-    /// Time since the work began, as the meter tells it.
+    /// Time since the work began, as the meter reports it.
     pub fn elapsed(&self) -> Duration {
         self.meter.as_ref().map_or(Duration::ZERO, |m| m.elapsed())
     }
@@ -109,7 +109,7 @@ impl Budget {
         Some((limit, limit.saturating_sub(self.elapsed())))
     }
 
-    /// Draws `steps`; an error says which limit is reached.
+    /// Draws `steps`; an error names the limit that is reached.
     pub fn spend(&self, steps: u64) -> Result<(), Exhausted> {
         let spent = self.steps_spent.fetch_add(steps, Ordering::Relaxed) + steps;
         if self.cancelled.load(Ordering::Relaxed) {
@@ -135,19 +135,19 @@ impl Budget {
     }
 }
 
-/// The bytes that one checker's tables hold, told to the budget and taken back when dropped.
+/// The memory of one checker's tables, which the budget counts until this is dropped.
 pub struct Footprint<'a> {
     budget: &'a Budget,
     bytes: u64,
 }
 
 impl<'a> Footprint<'a> {
-    /// Nothing held yet.
+    /// An empty footprint.
     pub fn new(budget: &'a Budget) -> Footprint<'a> {
         Footprint { budget, bytes: 0 }
     }
 
-    /// Replaces what was told before.
+    /// Replaces the previous amount.
     pub fn set(&mut self, bytes: u64) {
         if bytes >= self.bytes {
             self.budget.tables.fetch_add(bytes - self.bytes, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Numbers that are no whole numbers of 64 bits: fractions, and integers of any size.
+//! Numbers that are not 64-bit integers: fractions, and integers of any size.
 //!
-//! A [`Decimal`] is kept as its significant digits and an exponent, so that it is compared exactly
-//! and never rounded. Equal numbers have equal forms: `1.50` is `1.5`, and what is a whole number
-//! of 64 bits (`1.0`, `1e3`) is an [`Int`](crate::Value::Int), never a `Decimal`. Cost: linear in
-//! the number of digits, whatever the exponent is.
+//! A [`Decimal`] is stored as its significant digits and an exponent, so that it is compared
+//! exactly and never rounded. Equal numbers have equal forms: `1.50` is `1.5`, and a 64-bit integer
+//! (`1.0`, `1e3`) is an [`Int`](crate::Value::Int), never a `Decimal`. Cost: linear in the number
+//! of digits, whatever the exponent.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use crate::value::Value;
 
-/// The largest exponent, either way. What is beyond is no number that anybody recorded.
+/// The largest exponent in either direction. Nobody records numbers beyond it.
 const MOST: i64 = 1_000_000_000_000_000_000;
-/// Up to this many digits stand before the point or behind it; other numbers are shown with an
+/// Up to this many digits are shown before or after the point; other numbers are shown with an
 /// exponent.
 const SHOWN: i64 = 40;
 
@@ -21,7 +21,8 @@ const SHOWN: i64 = 40;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Decimal {
     negative: bool,
-    /// The place of the point, counted from the first digit: the number is `0.digits * 10^point`.
+    /// The position of the point, counted from the first digit: the number is `0.digits *
+    /// 10^point`.
     point: i64,
     /// Digits as text, the first and the last of which are not 0.
     digits: Box<str>,
@@ -29,7 +30,7 @@ pub struct Decimal {
 
 impl Decimal {
     /// Reads a number: a sign, digits, a fraction and an exponent, of which only the digits are
-    /// needed. `None` where the text is none, or where its exponent is beyond all reason.
+    /// required. `None` if the text is not a number, or its exponent is out of range.
     pub(crate) fn parse(text: &[u8]) -> Option<Value> {
         let (negative, rest) = match text {
             [b'-', rest @ ..] => (true, rest),
@@ -63,7 +64,7 @@ impl Decimal {
         })
     }
 
-    /// The whole number of 64 bits that it is, if it is one: then it must not stay a decimal.
+    /// The 64-bit integer that it equals, if there is one: then it must not stay a decimal.
     fn to_int(&self) -> Option<i64> {
         let length = self.digits.len() as i64;
         if !(length..=19).contains(&self.point) {
@@ -106,8 +107,8 @@ fn parse_exponent(text: &[u8]) -> Option<i64> {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
-        // Digits do not end in 0, so that of two with the same beginning the longer one is larger,
-        // as it is in texts.
+        // Digits do not end in 0, so of two with a common prefix the longer one is larger, as with
+        // texts.
         let size = |a: &Decimal, b: &Decimal| (a.point, &*a.digits).cmp(&(b.point, &*b.digits));
         match (self.negative, other.negative) {
             (false, false) => size(self, other),

@@ -1,7 +1,6 @@
-//! What can be wrong with a question: errors that say in words what was found and what was
-//! expected.
+//! Errors in a question: each describes what was found and what was expected.
 //!
-//! What is wrong with a file has a place in it, and is a [`history::Error`](crate::history::Error).
+//! An error in a file has a position and is a [`history::Error`](crate::history::Error).
 
 use std::fmt;
 
@@ -37,7 +36,7 @@ macro_rules! messages {
 messages! {
     /// A text that names no algorithm, option, reading or factor.
     ParseError,
-    /// A text that names no specification, or a call that is none of its operations.
+    /// The text does not name a specification, or the call is not one of its operations.
     SpecError,
     /// A history of this plan cannot be generated.
     PlanError,

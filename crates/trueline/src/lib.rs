@@ -1,6 +1,7 @@
-//! trueline tells whether a concurrent object behaves as if its operations happened one at a time.
+//! trueline decides whether a concurrent object behaves as if its operations happened one at a
+//! time.
 //!
-//! Read a history ([`formats::read`]), name what the object should do ([`spec::named`]), set limits
+//! Read a history ([`formats::read`]), name its specification ([`spec::named`]), set limits
 //! ([`Budget`]), and match on the [`Verdict`]:
 //!
 //! ```
@@ -57,7 +58,7 @@ pub mod theory;
 pub mod value;
 pub mod verdict;
 
-/// What few need: algorithms by themselves, streams, random histories, quasi linearizability.
+/// Rarely needed: single algorithms, streams, random histories, quasi linearizability.
 pub mod advanced {
     #[doc(inline)]
     pub use crate::decimal;

@@ -17,45 +17,45 @@
 //! # Why the recorded order can be trusted
 //!
 //! Every event takes its number from one shared word by an atomic read-modify-write with sequential
-//! consistency. The changes of one word are totally ordered, and each sees the one before. So if
+//! consistency. The changes of one word are totally ordered, and each sees the previous one. So if
 //! the return of a has a smaller number than the call of b, everything that a did happens before
-//! everything that b does; and no access of an operation can be moved before the number of its call
-//! or behind that of its return, since each is an acquire and a release. The low bits of the same
-//! word count the operations that run, so each call also learns whether it starts from rest.
+//! everything that b does. No access of an operation can be moved before the number of its call or
+//! after that of its return, since each is an acquire and a release. The low bits of the same word
+//! count the running operations, so each call also learns whether it starts from rest.
 //!
 //! # Events on their way
 //!
 //! Each process has a list of its own, behind a lock that only it and the monitor take. Under that
-//! lock it says, if it has not since the monitor came last, that its list is to be looked at, and
-//! takes a number *after* that. The monitor reads the word, then empties the lists of which that
-//! was said: whoever had taken a smaller number than the one read has said so before, and lets go
-//! of its lock with the event in the list. So all smaller numbers are known, in order, and those
-//! that are missing were lost on purpose. Larger numbers may have holes and wait for the next time;
-//! at the end they are left out, so that what is decided is always a prefix. A process that has
-//! nothing to say costs the monitor nothing, and one that is dropped is forgotten. Where nothing
-//! comes the monitor sleeps longer each time, up to 10 ms; it is woken when the room for events is
-//! half full.
+//! lock it announces its list, if it has not done so since the monitor came last, and takes a
+//! number *after* that. The monitor reads the word, then empties the announced lists. A process
+//! that had taken a smaller number than the one read has announced its list before, and releases
+//! its lock with the event in the list. So all smaller numbers are known, in order, and missing
+//! ones were lost on purpose. There may be gaps between larger numbers, which wait for the next
+//! round; at the end they are left out, so that the decided part is always a prefix. A process
+//! without events costs the monitor nothing, and one that is dropped is forgotten. If no events
+//! arrive the monitor sleeps longer each time, up to 10 ms; it is woken when half of the capacity
+//! is used.
 //!
 //! **When it is full.** At most `capacity` events (and one for each process) are on their way.
-//! Beyond, [`Full::Block`] lets calls wait until the monitor has caught up; nothing is lost.
-//! [`Full::Drop`] lets the operation run unrecorded: from the first lost call on nothing can be
-//! said, so the monitor skips everything up to a call that starts from rest behind the last lost
-//! one and goes on from there, from a state that is not known (see [`Monitor::restart`]). Each such
-//! [`Gap`] is reported, with what was lost and what was skipped. Values of which nobody knows
-//! whether they were inside are not judged, and counted ([`Report::unjudged`]), until the object
-//! itself tells that they are gone: a queue by the first value that comes out after it went in
-//! behind the gap, every container by an empty result.
+//! Beyond that, [`Full::Block`] lets calls wait until the monitor has caught up, and nothing is
+//! lost. [`Full::Drop`] lets the operation run unrecorded. From the first lost call on, nothing can
+//! be decided, so the monitor skips everything up to a call that starts from rest after the last
+//! lost one, and continues from there, from an unknown state (see [`Monitor::restart`]). Each such
+//! [`Gap`] is reported, with what was lost and what was skipped. Values that may or may not have
+//! been inside are not judged, and counted ([`Report::unjudged`]), until the object itself shows
+//! that they are gone: a queue by the first removed value that was inserted after the gap, every
+//! container by an empty result.
 //!
 //! **Operations that never return.** A [`Token`] that is dropped, in a panic or because a task was
-//! cancelled, leaves an operation whose outcome is not known: it may take effect at any later time,
-//! or never. It runs no more as far as rest is concerned, since there would be none ever again; the
-//! monitor remembers it instead, and takes removals among them along over a gap. Each costs memory
-//! as long as the monitor runs.
+//! cancelled, leaves an operation of unknown outcome: it may take effect at any later time, or
+//! never. It no longer counts as running, because otherwise there would never be rest again; the
+//! monitor remembers it instead, and carries removals among them over a gap. Each costs memory as
+//! long as the monitor runs.
 //!
-//! **Windows.** An object as fast as a bare lock-free queue is slowed down by the numbers alone.
-//! With [`Live::windows`] the first n operations are recorded; then calls cost one load until
+//! **Windows.** The numbers alone slow down an object as fast as a bare lock-free queue. With
+//! [`Live::windows`] the first n operations are recorded; then calls cost one load until
 //! [`Running::next_window`] is called, at rest and in the initial state. A window ends at a number:
-//! what runs then is pending, so that its prefix is a history like any other.
+//! operations that run then are pending, so its prefix is a history like any other.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -74,10 +74,10 @@ use crate::stream::{Monitor, Stopped, Tally, Violation};
 use crate::verdict::Verdict;
 use checker::Checker;
 
-/// One event, in the shared word; the bits below count operations that run. So there can be a
+/// One event, in the shared word; the bits below count running operations. So there can be a
 /// million of them at a time, and 17 million million events.
 const EVENT: u64 = 1 << 20;
-/// So many operations at a time are too many: the count must not run over.
+/// The largest number of running operations: the count must not overflow.
 const MOST_RUNNING: u64 = EVENT / 2;
 
 /// What happens to a call when too many events are on their way.
@@ -100,7 +100,7 @@ pub struct Live<S: Spec> {
     on_violation: Option<OnViolation<S>>,
 }
 
-/// What is called with a violation.
+/// The callback for a violation.
 type OnViolation<S> = Box<dyn FnOnce(&Violation<<S as Spec>::Op, <S as Spec>::Ret>) + Send>;
 
 impl<S: Spec + 'static> Live<S> {
@@ -110,8 +110,8 @@ impl<S: Spec + 'static> Live<S> {
     }
 
     /// Calls a function with the violation, on the monitor's thread, as soon as it is found,
-    /// whether or not anybody asks for the report. If it panics, the report tells of the violation
-    /// all the same.
+    /// whether or not the report is requested. If the function panics, the report still contains
+    /// the violation.
     pub fn on_violation(
         mut self,
         call: impl FnOnce(&Violation<S::Op, S::Ret>) + Send + 'static,
@@ -120,13 +120,13 @@ impl<S: Spec + 'static> Live<S> {
         self
     }
 
-    /// How many events may be on their way.
+    /// The number of events that may be on their way.
     pub fn capacity(mut self, events: usize) -> Live<S> {
         self.capacity = (events as u64).max(2);
         self
     }
 
-    /// What happens beyond.
+    /// What happens to calls beyond the capacity.
     pub fn when_full(mut self, policy: Full) -> Live<S> {
         self.when_full = policy;
         self
@@ -138,7 +138,7 @@ impl<S: Spec + 'static> Live<S> {
         self
     }
 
-    /// Starts the background thread. The error says why there is no exact monitor for this
+    /// Starts the background thread. An error says why there is no exact monitor for this
     /// specification.
     pub fn start(self) -> Result<Running<S>, WatchError> {
         let (shared, checker) = self.prepare()?;
@@ -150,12 +150,12 @@ impl<S: Spec + 'static> Live<S> {
                 checker.run()
             })
             .map_err(|error| format!("no thread can be started: {error}"))?;
-        // Until then nobody wakes it, and it wakes up by itself.
+        // Until then no thread wakes it, and it wakes up by itself.
         let _ = shared.monitor.set(thread.thread().clone());
         Ok(Running { shared, thread: Some(thread) })
     }
 
-    /// What the threads share, and what the background thread does.
+    /// The state that the threads share, and the work of the background thread.
     fn prepare(self) -> Result<(SharedState<S>, Checker<S>), WatchError> {
         let mut monitor = Monitor::new(self.spec)?;
         monitor.object(Part::default())?;
@@ -181,7 +181,7 @@ impl<S: Spec + 'static> Live<S> {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<Op, Ret> {
     /// Events so far, and operations that run: see [`EVENT`].
     word: AtomicU64,
@@ -191,20 +191,20 @@ struct Shared<Op, Ret> {
     end_of_window: AtomicU64,
     is_paused: AtomicBool,
     is_stopping: AtomicBool,
-    /// A violation was found, or nothing can be said any more: recording is over.
+    /// A violation was found, or the monitor cannot continue: recording is over.
     has_stopped: AtomicBool,
     capacity: u64,
     when_full: Full,
     window: Option<u64>,
     /// More operations ran at a time than can be counted.
     has_too_many: AtomicBool,
-    /// Lists that are to be looked at.
+    /// The announced lists.
     ready: Mutex<Vec<SharedList<Op, Ret>>>,
-    /// Where windows begin.
+    /// The starts of windows.
     windows: Mutex<Vec<u64>>,
     caught_up: Condvar,
     gate: Mutex<()>,
-    /// The thread to be woken where there is much to do.
+    /// The thread to wake when there is much to do.
     monitor: OnceLock<Thread>,
 }
 
@@ -216,7 +216,7 @@ struct List<Op, Ret> {
     events: Vec<(u64, Recorded<Op, Ret>)>,
     /// The first and the last call that was lost, and how many were.
     lost: Option<Lost>,
-    /// The list is among those that are to be looked at.
+    /// The list is announced.
     is_ready: bool,
     /// Nothing will come any more.
     is_over: bool,
@@ -232,7 +232,7 @@ struct Lost {
     calls: u64,
 }
 
-/// What is on its way to the monitor.
+/// An item on its way to the monitor.
 enum Recorded<Op, Ret> {
     Event {
         event: Event<Op, Ret>,
@@ -253,8 +253,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A monitor that runs. Dropped without [`Running::stop`] it ends, and tells nobody but
-/// [`Live::on_violation`] what it has found.
+/// A running monitor. If it is dropped without [`Running::stop`], it ends, and only
+/// [`Live::on_violation`] learns what it has found.
 #[must_use = "what the monitor finds is told by `stop`"]
 pub struct Running<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
@@ -262,7 +262,7 @@ pub struct Running<S: Spec> {
 }
 
 impl<S: Spec> Running<S> {
-    /// Somebody who calls operations, one after the other: a thread or a task.
+    /// A caller of operations, one after the other: a thread or a task.
     pub fn process(&self) -> Process<S> {
         let list = Arc::new(Mutex::new(List {
             events: Vec::new(),
@@ -274,8 +274,8 @@ impl<S: Spec> Running<S> {
         Process { shared: self.shared.clone(), list, open: None }
     }
 
-    /// Records the next window. Call it while no operation runs and the object is as it was at
-    /// first.
+    /// Records the next window. Call it while no operation runs and the object is in its initial
+    /// state.
     pub fn next_window(&self) {
         let Some(operations) = self.shared.window else { return };
         let start = self.shared.word.load(Ordering::SeqCst) / EVENT;
@@ -285,17 +285,17 @@ impl<S: Spec> Running<S> {
         self.shared.is_paused.store(false, Ordering::SeqCst);
     }
 
-    /// True while a window is being recorded, or where there are no windows.
+    /// Whether a window is being recorded, or there are no windows.
     pub fn is_recording(&self) -> bool {
         !self.shared.is_paused.load(Ordering::SeqCst)
     }
 
-    /// True once there is something to report: a violation, or nothing can be said any more.
+    /// Whether there is something to report: a violation, or the monitor cannot continue.
     pub fn has_stopped(&self) -> bool {
         self.shared.has_stopped.load(Ordering::SeqCst)
     }
 
-    /// Ends the recording, decides what is left and tells. Operations that run are pending.
+    /// Ends the recording, decides the rest and reports. Operations that run are pending.
     pub fn stop(mut self) -> Report<S> {
         self.shared.stop();
         match self.thread.take().map(JoinHandle::join) {
@@ -317,15 +317,15 @@ impl<S: Spec> Drop for Running<S> {
     }
 }
 
-/// Calls operations, one after the other. It can be dropped at any time, and costs nothing then.
+/// Calls operations, one after the other. It can be dropped at any time, and then costs nothing.
 pub struct Process<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
     list: SharedList<S::Op, S::Ret>,
-    /// A call that counts among the operations that run: it has neither returned nor been dropped.
+    /// A call that counts as running: it has neither returned nor been dropped.
     open: Option<Open<S::Op>>,
 }
 
-/// What is known of a call that has not returned.
+/// A call that has not returned.
 enum Open<Op> {
     Recorded,
     /// It was lost; the operation, in case that its outcome stays unknown.
@@ -388,8 +388,7 @@ impl<S: Spec> Process<S> {
         }
     }
 
-    /// The open call runs no more: takes a number, and records that if there is something to
-    /// record.
+    /// The open call no longer runs: takes a number, and records the event if there is one.
     fn end(&mut self, recorded: Option<Recorded<S::Op, S::Ret>>) {
         let shared = &*self.shared;
         let mut list = lock(&self.list);
@@ -407,15 +406,15 @@ impl<S: Spec> Drop for Process<S> {
         self.abandon();
         let mut list = lock(&self.list);
         list.is_over = true;
-        // Where the monitor has never heard of it, it need not hear that it is over.
+        // If the monitor has never seen it, it need not learn that it is over.
         if list.number.is_some() {
             self.shared.announce(&mut list, &self.list);
         }
     }
 }
 
-/// A call that has not returned. Dropped without a return its outcome is not known: it is pending
-/// for ever.
+/// A call that has not returned. If it is dropped without a return, its outcome is unknown: it is
+/// pending for ever.
 #[must_use = "a call that is not said to have returned is pending for ever"]
 pub struct Token<'a, S: Spec> {
     process: &'a mut Process<S>,
@@ -439,8 +438,7 @@ impl<S: Spec> Drop for Token<'_, S> {
 }
 
 impl<Op, Ret> Shared<Op, Ret> {
-    /// Sees to it that the monitor looks at a list, whose lock is held. To be called before a
-    /// number is taken.
+    /// Announces a list, whose lock is held, to the monitor. Call it before taking a number.
     fn announce(&self, list: &mut List<Op, Ret>, shared: &SharedList<Op, Ret>) {
         if !list.is_ready && !self.has_stopped.load(Ordering::Relaxed) {
             list.is_ready = true;
@@ -453,8 +451,8 @@ impl<Op, Ret> Shared<Op, Ret> {
         taken.saturating_sub(self.done.load(Ordering::Relaxed)) >= self.capacity
     }
 
-    /// An event has this number: the monitor is woken when it is the one that makes the room half
-    /// full.
+    /// An event has this number: wakes the monitor if it is the one that fills half of the
+    /// capacity.
     fn has_taken(&self, number: u64) {
         if number.wrapping_sub(self.done.load(Ordering::Relaxed)) == self.capacity / 2 {
             self.wake_monitor();
@@ -477,14 +475,14 @@ impl<Op, Ret> Shared<Op, Ret> {
     fn wait(&self) {
         let mut gate = lock(&self.gate);
         while self.is_full() {
-            // A time limit, so that nobody waits for a monitor that is gone.
+            // A time limit, so that no thread waits for a monitor that is gone.
             let waited = self.caught_up.wait_timeout(gate, Duration::from_millis(1));
             gate = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-/// The monitor's thread is gone, in whatever way: nobody waits for it.
+/// The monitor's thread is gone, in whatever way: no thread waits for it.
 struct Gone<Op, Ret>(Arc<Shared<Op, Ret>>);
 
 impl<Op, Ret> Drop for Gone<Op, Ret> {
@@ -495,12 +493,12 @@ impl<Op, Ret> Drop for Gone<Op, Ret> {
     }
 }
 
-/// What was not checked.
+/// A part that was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Number of the first event that was lost.
     pub from: u64,
-    /// Number of the event at which checking went on; none where it did not.
+    /// Number of the event at which checking continued; `None` if it did not.
     pub until: Option<u64>,
     /// Calls that were lost.
     pub lost: u64,

@@ -32,12 +32,12 @@ impl Rng {
         ((self.number() >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with this probability, in percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// The index of one of so many items; there must be one.
+    /// A random index of this many items; there must be at least one.
     pub fn index(&mut self, count: usize) -> usize {
         self.below(count as u64) as usize
     }
@@ -57,12 +57,12 @@ pub struct Seeds {
     told: bool,
 }
 
-/// So many seeds from 0 on. `TRUELINE_CASES` sets another number, `TRUELINE_FROM` another first
+/// This many seeds from 0 on. `TRUELINE_CASES` sets another number, `TRUELINE_FROM` another first
 /// seed.
 ///
-/// Every randomised test of the project takes its seeds from here and makes a generator of each, so
-/// that one that fails is repeated by its seed alone, and others are tried by setting the first.
-/// Where it is set, the number of cases is printed when they are over.
+/// Every randomised test of the project takes its seeds from here and creates a generator for each,
+/// so that a failure is reproduced by its seed alone, and others are tried by setting the first
+/// seed. If that is set, the number of cases is printed at the end.
 pub fn seeds(cases: u64) -> Seeds {
     let number = |name| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let (first, cases) = (number("TRUELINE_FROM"), number("TRUELINE_CASES").unwrap_or(cases));
@@ -76,7 +76,7 @@ impl Seeds {
         self.end - self.started
     }
 
-    /// Only one of so many, for tests whose cases are slow.
+    /// Divides the number of seeds, for tests with slow cases.
     pub fn one_in(mut self, many: u64) -> Seeds {
         self.end = self.started + self.cases().div_ceil(many);
         self

@@ -1,7 +1,7 @@
 //! The values that operations carry: arguments, results, keys and process names.
 //!
 //! A [`Value`] is 16 bytes, so that a history of millions of operations stays small: integers are
-//! inline, texts and lists sit behind one shared pointer, and readers intern them so that equal
+//! inline, texts and lists are behind one shared pointer, and readers intern them so that equal
 //! texts are stored once.
 
 use std::cmp::Ordering;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use crate::decimal::Decimal;
 
-/// A value as it stands in a history file.
+/// A value of a history file.
 ///
-/// The order (`Ord`) is nil, truth values, numbers by size, texts, lists. Priority queues rely on
-/// it for numbers and texts.
+/// The order (`Ord`) is nil, booleans, numbers by size, texts, lists. Priority queues use it for
+/// numbers and texts.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Value {
     /// Nothing: no argument, no result, an empty container, an unset register.
@@ -51,7 +51,7 @@ impl Value {
         }
     }
 
-    /// The truth value, if this is one; `0` and `1` count, as several formats write them.
+    /// The boolean, if this is one; `0` and `1` count, because several formats write them.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(b) => Some(*b),
@@ -77,8 +77,8 @@ impl Value {
         }
     }
 
-    /// True where equal texts mean equal values: of numbers, truth values, and lists of such. The
-    /// text `1` looks like the number.
+    /// Whether equal texts mean equal values: for numbers, booleans, and lists of these. The text
+    /// `1` looks like the number.
     pub(crate) fn is_plain(&self) -> bool {
         match self {
             Value::Bool(_) | Value::Int(_) => true,
@@ -94,7 +94,7 @@ impl Value {
         matches!(self, Value::Nil)
     }
 
-    /// Where values of its kind stand in the order of all.
+    /// The rank of its type in the order of all values.
     fn rank(&self) -> u8 {
         match self {
             Value::Nil => 0,
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// What kind of value this is, for error messages: `a number`, `a text`.
+    /// The type of this value, for error messages: `a number`, `a text`.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Nil => "nil",

@@ -36,40 +36,38 @@ impl Verdict {
     }
 }
 
-/// An order of the operations that explains the history. It was replayed against the specification
-/// by code that shares nothing with the search that found it.
+/// An order of the operations that explains the history. Code that shares nothing with the search
+/// that found it has replayed it against the specification.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Witness {
-    /// Indices into [`crate::History::operations`], first to last. Pending operations that never
-    /// took effect are left out.
+    /// Indices into [`crate::History::operations`], first to last. Pending operations without
+    /// effect are left out.
     pub order: Vec<u32>,
 }
 
 /// Why a history is not linearizable.
 ///
 /// `operations` is a violation in itself, and for the same reason as the history: operations are
-/// left out only where that cannot make a linearizable history a violation.
+/// left out only if that cannot make a linearizable history a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Explanation {
-    /// The operations that matter: indices into [`crate::History::operations`], ascending.
+    /// The relevant operations: indices into [`crate::History::operations`], ascending.
     pub operations: Vec<u32>,
-    /// Where the story starts, where it is not at the beginning of the history.
+    /// Where the story starts, if not at the beginning of the history.
     pub start: Option<Start>,
     /// Rank at which the story ends: operations that return at or after it count as pending.
     pub until: u32,
     /// The operations among them that the sentence is about.
     pub clash: Vec<u32>,
-    /// Why, in one sentence, in the words of the object.
+    /// The reason, in one sentence, in the terms of the object.
     pub sentence: String,
-    /// Rank of the first return that cannot be explained: the history (of this object and key) up
-    /// to it, without it, is linearizable, with it it is not. `None` where the budget was spent
-    /// before this was known.
+    /// Rank of the first unexplained return: the history (of this object and key) before it is
+    /// linearizable, but not with it. `None` if the budget was spent before this was known.
     pub fine_until: Option<u32>,
-    /// True where leaving out any further operation would lose the violation, or could change its
+    /// True if leaving out any further operation would lose the violation, or could change its
     /// reason.
     pub minimal: bool,
-    /// True where a second search that shares no search code came to the same answer about
-    /// `operations`.
+    /// True if a second search that shares no search code gave the same answer about `operations`.
     pub rechecked: bool,
 }
 
@@ -85,9 +83,9 @@ pub struct Start {
 /// A decision that was not reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Which limit was reached, or what else stood in the way.
+    /// The limit that was reached, or another obstacle.
     pub reason: Reason,
-    /// How far it got, in words: `3,120 of 8,895 returns explained`.
+    /// How far the search got: `3,120 of 8,895 returns explained`.
     pub progress: String,
 }
 

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::spec_file;
 
 pub(super) const HELP: &str = "\
-A program says what each process calls: 'enq(3) | enq(4) deq()' are two processes. Without a program all programs of \
+A program lists the calls of each process: 'enq(3) | enq(4) deq()' has two processes. Without a program all programs of \
 the given size are run, up to renaming of processes and values; for an object that is listed as broken, \
 the program that shows its fault comes first.
 
@@ -32,19 +32,19 @@ pub(crate) struct SimulateArgs {
     /// What to simulate; 'trueline objects' lists them
     pub(crate) object: String,
 
-    /// explore: under every schedule that matters; stress: as it ships, on real threads
+    /// explore: under every schedule that matters; stress: the shipped code, on real threads
     #[arg(long, default_value = "explore", value_name = "HOW")]
     pub(crate) mode: SimulateMode,
 
-    /// What is called before the processes start: 'enq(1) enq(2)'
+    /// Calls before the processes start: 'enq(1) enq(2)'
     #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
     pub(crate) before: Option<String>,
 
-    /// What the processes call: 'enq(3) | enq(4) deq()'
+    /// Calls of the processes: 'enq(3) | enq(4) deq()'
     #[arg(long, value_name = "PROGRAM", conflicts_with = "cases")]
     pub(crate) program: Option<String>,
 
-    /// What is called after the processes have ended: 'deq() deq()'
+    /// Calls after the processes have ended: 'deq() deq()'
     #[arg(long, value_name = "CALLS", conflicts_with = "cases")]
     pub(crate) after: Option<String>,
 
@@ -62,7 +62,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["program", "cases"])]
     pub(crate) random: Option<u32>,
 
-    /// A file of programs, one a line: 'before enq(1); enq(3) | deq(); after deq()'
+    /// A file of programs, one per line: 'before enq(1); enq(3) | deq(); after deq()'
     #[arg(long, value_name = "FILE")]
     pub(crate) cases: Option<PathBuf>,
 
@@ -79,7 +79,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub(crate) spurious: bool,
 
-    /// Other seeds give other random programs
+    /// Seed of the random programs
     #[arg(long, value_name = "X", default_value_t = 0)]
     pub(crate) seed: u64,
 
@@ -88,8 +88,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "METHOD=K")]
     pub(crate) quasi: Option<Factors>,
 
-    /// Specification to judge by, in place of the object's own: a name as 'trueline specs' lists
-    /// them, or a file, such as my-queue.tl; it must have the object's methods
+    /// Specification to check against, instead of the object's own: a name from 'trueline specs',
+    /// or a file, such as my-queue.tl; it must have the object's methods
     #[arg(long, value_parser = spec_file::parse, conflicts_with = "quasi")]
     pub(crate) spec: Option<Arc<Named>>,
 

@@ -17,7 +17,7 @@ Examples:
 
 Exit code: 0 verified, 1 a violation, 2 an error, 3 undecided.";
 
-/// Random runs before the search of simple histories, where `--walks` says nothing else.
+/// Random runs before the search of simple histories, unless `--walks` gives another number.
 const DEFAULT_WALKS: u64 = 1000;
 
 #[derive(Debug, Args)]
@@ -47,15 +47,15 @@ pub(crate) struct VerifyArgs {
     #[arg(long, default_value = "default", value_name = "WHICH")]
     pub(crate) semantics: SemanticsArg,
 
-    /// Check that no process waits for ever, even where the specification does, and the progress
-    /// properties that the model asks for. This needs the full graph of the implementation.
+    /// Check that no process waits for ever, even if the specification does, and the progress
+    /// properties that the model declares. This needs the full graph of the implementation.
     /// Deadlocks that the specification does not explain are found without it
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Which histories of a snapshot algorithm to look at. simple: two processes change their
-    /// segment once, the others never, for every pair; enough for an algorithm that does not look
-    /// at its values
+    /// Which histories of a snapshot algorithm to check. simple: two processes change their
+    /// segment once, the others never, for every pair; enough for an algorithm that does not
+    /// depend on its values
     #[arg(long, default_value = "all", value_name = "WHICH", conflicts_with_all = ["points", "progress", "checkpoint", "resume"])]
     pub(crate) histories: Histories,
 
@@ -103,7 +103,7 @@ pub(crate) struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// The number of random runs, where it is not the default.
+    /// The number of random runs, if it is not the default.
     pub(crate) fn other_walks(&self) -> Option<u64> {
         (self.walks != DEFAULT_WALKS).then_some(self.walks)
     }

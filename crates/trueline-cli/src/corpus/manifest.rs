@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::args::Keys;
 
-/// One history. Format and specification are still texts: a wrong one spoils its row only.
+/// One history. Format and specification are still texts, so that a wrong one spoils only its row.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) path: String,
@@ -79,7 +79,7 @@ fn parse(text: &str, name: &str) -> anyhow::Result<Vec<Row>> {
         let [path, format, spec] = [path, format, spec].map(|c| cell(Some(c)).to_string());
         rows.push(Row { path, format, spec, keys, verdict });
     }
-    // So that a manifest that lost its rows does not pass as a success.
+    // A manifest that lost its rows must not pass.
     if rows.is_empty() {
         bail!("{name}: the manifest has no rows: expected one a history");
     }

@@ -13,7 +13,7 @@ use super::manifest::Row;
 pub(super) struct Tally {
     total: Counts,
     groups: Vec<(String, Counts)>,
-    /// How many rows have keys that were guessed, and the first of them.
+    /// The number of rows with guessed keys, and the first of them.
     guessed: (u64, String),
 }
 
@@ -51,7 +51,7 @@ impl Tally {
         self.total.add(row, ending, seconds);
     }
 
-    /// Whether the values of this row carry keys was guessed.
+    /// Counts a row whose keys were guessed.
     pub(super) fn add_guess(&mut self, row: &Row) {
         if self.guessed.0 == 0 {
             self.guessed.1.clone_from(&row.path);
@@ -59,7 +59,7 @@ impl Tally {
         self.guessed.0 += 1;
     }
 
-    /// A table of the groups, and the line that others look for: `N passed, M failed, K skipped`.
+    /// A table of the groups, and the line that scripts look for: `N passed, M failed, K skipped`.
     pub(super) fn text(&self) -> String {
         let widest = self.groups.iter().map(|g| g.0.chars().count()).max().unwrap_or(0).max(5);
         let mut text = format!(

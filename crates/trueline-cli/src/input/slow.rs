@@ -1,4 +1,4 @@
-//! Input that may keep us waiting: a pipe whose writer is silent must not outlast the budget.
+//! Input that may block: a pipe whose writer is silent must not outlast the budget.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -10,13 +10,13 @@ use trueline::Budget;
 use crate::limits;
 
 const CHUNK: usize = 1 << 16;
-/// Chunks that are read ahead.
+/// The number of chunks that are read ahead.
 const AHEAD: usize = 4;
-/// How often the budget is asked while nothing comes.
+/// How often the budget is checked while no input arrives.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// Reads on a thread of its own. When the budget is spent the error is `TimedOut`, and the thread
-/// is left behind: nobody can wake it, and it ends with the process.
+/// Reads on a thread of its own. When the budget is spent the error is `TimedOut`. The thread is
+/// abandoned, because nothing can wake it, and ends with the process.
 pub(super) struct Slow<'a> {
     budget: &'a Budget,
     chunks: Receiver<io::Result<Vec<u8>>>,
@@ -24,7 +24,7 @@ pub(super) struct Slow<'a> {
 }
 
 impl<'a> Slow<'a> {
-    /// `open` runs on that thread, too: opening a named pipe waits for its writer.
+    /// `open` also runs on that thread: opening a named pipe waits for its writer.
     pub(super) fn new<R: Read>(
         budget: &'a Budget,
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
@@ -46,7 +46,7 @@ impl<'a> Slow<'a> {
                     }
                     Err(error) => Err(error),
                 };
-                // Nobody listens any more, or nothing more can come.
+                // Either the receiver is gone, or the input has ended.
                 let failed = result.is_err();
                 if send.send(result).is_err() || failed {
                     return;

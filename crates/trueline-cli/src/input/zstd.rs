@@ -1,5 +1,5 @@
-//! Unpacks zstd frame by frame: packers may write several, and frames between them that are to be
-//! skipped.
+//! Unpacks zstd frame by frame: packers may write several frames, and skippable frames between
+//! them.
 
 use std::error::Error;
 use std::io::{self, BufRead, Read};
@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 const FRAME: u32 = 0xfd2f_b528;
-/// Sixteen numbers from here on announce a frame that is to be skipped.
+/// The first of sixteen magic numbers that mark skippable frames.
 const SKIPPED: u32 = 0x184d_2a50;
 
 /// True where these four bytes begin a zstd file.
@@ -32,7 +32,7 @@ impl<R: BufRead> Zstd<R> {
     }
 }
 
-/// Goes on to the next frame with content, if there is one.
+/// Advances to the next frame with content, if there is one.
 fn next_frame<R: BufRead>(mut input: R) -> io::Result<Place<R>> {
     while !input.fill_buf()?.is_empty() {
         let mut word = [0; 4];
@@ -50,7 +50,7 @@ fn next_frame<R: BufRead>(mut input: R) -> io::Result<Place<R>> {
     Ok(Place::Over)
 }
 
-/// The error of the input itself, where that is the cause, or words about the content.
+/// The error of the input itself, if that is the cause; otherwise a message about the content.
 fn damaged(error: impl Error + 'static) -> io::Error {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(inner) = cause {
@@ -62,7 +62,7 @@ fn damaged(error: impl Error + 'static) -> io::Error {
                 io::ErrorKind::TimedOut => return io.kind().into(),
                 _ => {}
             }
-            // An error that wraps another one has that one's source, not itself.
+            // `source` of a wrapping error skips the error that it wraps.
             cause = io.get_ref().map(|inner| inner as _);
         } else {
             cause = inner.source();

@@ -1,4 +1,4 @@
-//! A file of snapshot actions, `startScan!7;endScan!7,0,1;`: read once by the automata of simple
+//! A file of snapshot actions, `startScan!7;endScan!7,0,1;`: one pass with the automata for simple
 //! histories.
 
 use std::fs::File;
@@ -11,11 +11,11 @@ use trueline::{Algorithm, Budget};
 use super::{End, Watcher, is_stdin};
 use crate::args::{MonitorArgs, Online};
 
-/// How the first action may begin.
+/// The texts with which a first action may begin.
 const WORDS: [&[u8]; 2] = [b"startUpdate!", b"startScan!"];
 
-/// Watches the file, if it is one of snapshot actions and nothing else was asked for, or if it is
-/// said to be one.
+/// Watches the file if it contains snapshot actions and no flag asks for something else, or if the
+/// user declares that format.
 pub(super) fn watch(watcher: &mut Watcher<'_>) -> Option<Result<(), End>> {
     let said = watcher.args.format == Format::SnapshotActions;
     let file = match applies(watcher.args, said) {
@@ -50,7 +50,8 @@ pub(super) fn watch(watcher: &mut Watcher<'_>) -> Option<Result<(), End>> {
     })
 }
 
-/// The file, if it is to be read so; `said`: it is of this format, whatever it begins with.
+/// Opens the file if it is to be read in this way. `said`: the user declared the format, whatever
+/// the file begins with.
 fn applies(args: &MonitorArgs, said: bool) -> Option<Result<Box<dyn Read>, String>> {
     let [path] = args.files.as_slice() else { return None };
     let other = args.follow || args.lenient || !args.rename.is_empty();
@@ -74,7 +75,7 @@ fn applies(args: &MonitorArgs, said: bool) -> Option<Result<Box<dyn Read>, Strin
 }
 
 impl Watcher<'_> {
-    /// What was read without a monitor of events.
+    /// Records the result of a reader that needs no monitor of events.
     fn read_by(&mut self, algorithm: &'static str, tally: Tally, spec: trueline::spec::Named) {
         self.direct = Some((algorithm, tally));
         self.spec.get_or_insert_with(|| spec.into());

@@ -1,9 +1,9 @@
 //! The events of one file, or of several merged by time.
 //!
-//! One file is read as it stands. Of several, the event with the earliest `time` comes next; at
-//! equal times calls come first, so that what touches overlaps, and then the order of the files
-//! counts. Within a file the order is that of its lines. Processes of different files are
-//! different, whatever their names.
+//! One file is read in its order. Several files are merged by `time`: the earliest event comes
+//! next. At equal times calls come first, so that operations that touch overlap; then the order of
+//! the files decides. The order within a file never changes. Processes of different files are
+//! different, even if they have the same name.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -30,14 +30,14 @@ pub(super) struct Next {
 
 pub(super) struct Failed {
     pub(super) message: String,
-    /// Only this line is wrong.
+    /// Whether only this line is wrong, so that reading can go on.
     pub(super) is_line: bool,
 }
 
 struct Input {
     file: String,
     reader: EventReader<Box<dyn Read>>,
-    /// The next event, where several files are merged, and the latest time before it.
+    /// If several files are merged: the next event, and the latest time before it.
     next: Option<EventLine>,
     latest: i64,
     is_over: bool,
@@ -57,7 +57,7 @@ impl Input {
 
 pub(super) struct Events {
     inputs: Vec<Input>,
-    /// Which one the last event, or error, came from.
+    /// The file of the last event or error.
     last: usize,
     bytes: Rc<Cell<u64>>,
 }
@@ -104,7 +104,7 @@ impl Events {
         Ok(Events { inputs, last: 0, bytes })
     }
 
-    /// How many bytes were read so far.
+    /// The number of bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.get()
     }
@@ -114,7 +114,7 @@ impl Events {
         &self.inputs[self.last].file
     }
 
-    /// True where the next event has to be waited for.
+    /// Whether reading the next event would block.
     pub(super) fn must_wait(&self) -> bool {
         let waits =
             |input: &Input| input.next.is_none() && !input.is_over && input.reader.must_wait();
@@ -126,12 +126,12 @@ impl Events {
         self.inputs[self.last].reader.spec()
     }
 
-    /// What the numbers in the events of a file stand for.
+    /// The reader of a file, which maps the numbers in its events to names.
     pub(super) fn reader(&self, input: usize) -> &EventReader<Box<dyn Read>> {
         &self.inputs[input].reader
     }
 
-    /// The name of a process in reports: with that of its file, where there are several.
+    /// The name of a process in reports: with the name of its file, if there are several.
     pub(super) fn process_name(&self, next: &Next) -> Value {
         let Input { file, reader, .. } = &self.inputs[next.input];
         let name = reader.process(next.line.process);
@@ -192,9 +192,9 @@ impl Events {
 /// The numbers that the monitor has given to the processes, methods and objects of the files.
 #[derive(Default)]
 pub(super) struct Numbers {
-    /// Of each file, by the number there.
+    /// The numbers for each file, indexed by the number there.
     inputs: Vec<InputNumbers>,
-    /// Objects of the same name are the same, in whatever file.
+    /// Objects of the same name are the same object in all files.
     objects: HashMap<Part, u32>,
 }
 
@@ -205,7 +205,7 @@ struct InputNumbers {
     objects: Vec<Option<u32>>,
 }
 
-/// The place for what has this number.
+/// The entry for this number.
 fn place(numbers: &mut Vec<Option<u32>>, number: u32) -> &mut Option<u32> {
     let number = number as usize;
     if numbers.len() <= number {

@@ -1,9 +1,9 @@
-//! A file that grows: its end is not the end.
+//! A file that grows: reading waits at its end for more.
 //!
-//! What was read must stay what it was. A file that is cut short, written anew or replaced under
-//! its name (a log that is rotated) has lost events, or will: what follows would be decided as if
-//! they had never been. So that is an error. It is looked for before anything more is read. A pipe
-//! has no length and no place to go back to: it is read as it comes.
+//! The part that was read must not change. If the file is truncated, rewritten or replaced under
+//! its name (a rotated log), events are lost, and a verdict on the rest would ignore them. So that
+//! is an error, and it is checked before anything more is read. A pipe has no length and cannot
+//! seek, so it is read without this check.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// How long to wait before looking again whether there is more.
+/// How long to wait before checking again for more input.
 const PAUSE: Duration = Duration::from_millis(50);
-/// So many of the last bytes are remembered, to see whether they are still there.
+/// This many of the last bytes are kept, to check that the file still contains them.
 const LAST: usize = 256;
 
-/// Reads a file and waits at its end for more, for ever.
+/// Reads a file and waits at its end for more, without limit.
 pub(super) struct Follow {
     file: File,
     path: PathBuf,
-    /// Bytes that were read.
+    /// The number of bytes read.
     position: u64,
-    /// The last of them.
+    /// The last bytes read.
     last: Vec<u8>,
-    /// Not a pipe or a device.
+    /// Whether it is a regular file, not a pipe or a device.
     is_regular: bool,
 }
 
@@ -35,7 +35,7 @@ impl Follow {
         Ok(Follow { file, path, position: 0, last, is_regular })
     }
 
-    /// An error where the file is not what it was when it was last read.
+    /// An error if the file is not the one that was read before.
     fn check(&mut self) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length < self.position {
@@ -52,8 +52,8 @@ impl Follow {
         Ok(())
     }
 
-    /// An error where the name is another file's now. While there is none of the name, a new one
-    /// may come.
+    /// An error if the name now belongs to another file. If there is no file of that name, a new
+    /// one may still appear.
     fn check_name(&self) -> io::Result<()> {
         match fs::metadata(&self.path) {
             Ok(named) if !is_same(&named, &self.file.metadata()?) => {
@@ -78,7 +78,7 @@ impl Read for Follow {
                 self.last.drain(..surplus);
                 return Ok(read);
             }
-            // All that the file has was read, so nothing of it is lost by the error.
+            // The file was read to its end, so the error loses no events.
             if self.is_regular {
                 self.check_name()?;
             }
@@ -99,7 +99,8 @@ fn is_same(a: &Metadata, b: &Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-/// Where files have no numbers, the time at which they were made tells them apart, if there is one.
+/// Whether both are the same file. Where files have no numbers, the creation time decides, if there
+/// is one.
 #[cfg(not(unix))]
 fn is_same(a: &Metadata, b: &Metadata) -> bool {
     match (a.created(), b.created()) {

@@ -67,7 +67,7 @@ fn the_theory_of_the_object_decides_as_its_monitor_does() {
         let again = format!("reproduce: trueline check --algorithm {way} queue-violation.jsonl");
         assert!(wrong.stdout.contains(&again), "{way}: {wrong:?}");
     }
-    // What saturation does not refute somebody else must confirm, who is named.
+    // If saturation does not refute, another algorithm must confirm; it is named.
     let fine = f.run("check --algorithm saturate queue-ok.jsonl --json");
     assert!(fine.stdout.contains("it saw no violation, queue-monitor decided"), "{fine:?}");
     let unfit = f.run("check --algorithm saturate --spec semiqueue:k=2 queue-ok.jsonl");

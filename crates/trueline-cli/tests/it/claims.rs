@@ -77,6 +77,22 @@ fn a_stream_that_has_lost_the_beginning_of_a_key_claims_nothing_of_the_rest() {
     assert!(explanation["operations"].as_array().unwrap().len() <= 13, "{found}");
 }
 
+/// Nothing has left the memory here. The sentence used to say so.
+#[test]
+fn a_stream_with_initial_contents_does_not_claim_that_operations_are_forgotten() {
+    for (spec, events) in [
+        ("queue:init=[1 2]", "0:deq() 0=2"),
+        ("stack:init=[1 2]", "0:pop() 0=1 0:pop() 0=2"),
+        ("priority-queue:init=[4]", "0:insert(3) 0=null 1:poll() 1=3"),
+    ] {
+        let found = report("monitor", &history(spec, events));
+        assert_eq!(found["verdict"], "violation", "{spec}: {found}");
+        let explanation = found["explanation"].to_string();
+        assert!(!explanation.contains("are no longer in memory"), "{spec}: {explanation}");
+        assert!(explanation.contains("the initial contents"), "{spec}: {explanation}");
+    }
+}
+
 /// `add`, `remove`, `contains -> true`: an order that ignores the times allows the last one.
 #[test]
 fn what_a_stream_has_forgotten_is_not_denied() {
@@ -130,7 +146,7 @@ fn one_who_finds_a_value_and_leaves_it_has_written_it_too() {
     assert!(!sentence.contains("only `write(1)` can have written 1 before"), "{sentence}");
 }
 
-/// A state in which nobody can move is found in the same level as a wrong step that is one step
+/// A deadlocked state is found in the same level as a wrong step that is one step
 /// longer.
 #[test]
 fn a_deadlock_is_a_shorter_counterexample_than_a_wrong_step_of_the_next_level() {

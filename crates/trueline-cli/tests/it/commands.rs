@@ -53,16 +53,16 @@ fn lists_are_one_line_each() {
         wgl           reference: memo on the full set of operations and the state
         wing-gong     reference: the search of 1993 as published, no memo
         saturate      derives necessary orderings at every return (option r: drops matched pairs); histories it cannot refute are searched
-        symbolic      a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)
+        symbolic      a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r: as for saturate)
         enumerate     reference: every order in turn against the object's theory, at every return (option c)
-        round-up      reference, with --quasi only: all sequentializations, of each all quasi permutations
+        round-up      reference, only with --quasi: all quasi permutations of all sequentializations
         exit code 0
     "#]]);
     f.run("formats").shows(expect![[r#"
-        json-lines        one JSON object an event, or an operation with start and end; our own (read and written)
-        edn               events of Jepsen and Knossos: one map a line, or a vector of maps (read and written)
+        json-lines        our own format: one JSON object per event, or per operation with start and end (read and written)
+        edn               events of Jepsen and Knossos: one map per line, or a vector of maps (read and written)
         edn-kv            events of Jepsen on a key-value store, with :key beside :value (read)
-        jepsen-log        the log of a Jepsen run: process, type, operation and value behind tabs (read)
+        jepsen-log        the log of a Jepsen run: process, type, operation and value after tabs (read)
         calls             '[3] call push(a)', '[3] return': the number is the operation (read and written)
         limo              '[3] call push(a)', '[3] return': the number is the thread (read)
         intervals         method, value, start and end of each operation (read)

@@ -43,7 +43,7 @@ fn the_first_violation_ends_it() {
     let f = Folder::new().with("bad.jsonl", BAD);
     let run = f.run("monitor --spec queue bad.jsonl");
     assert_eq!((run.code, run.stderr.as_str()), (1, ""));
-    // It is seen when 2 comes out: 1 is inside and nobody else can have it.
+    // It is seen when 2 comes out: 1 is inside and no other operation can have it.
     let seen = "found after 6 events, 3 operations";
     assert!(run.stdout.contains(seen) && run.stdout.contains("deq() -> 2"), "{}", run.stdout);
     let run = f.run("monitor --spec queue --json bad.jsonl");
@@ -186,7 +186,7 @@ fn several_files_are_merged_by_time() {
     let run = f.run("monitor --spec queue w none");
     assert_eq!(run.code, 2);
     assert!(run.stderr.starts_with("none:2:1: no time: "), "{run:?}");
-    // A file whose times go back would make violations that are none.
+    // A file whose times go back would cause false violations.
     let back = writer.replace("20", "5");
     let f = f.with("back", back);
     let run = f.run("monitor --spec register back good");

@@ -1,5 +1,5 @@
 //! Runs every console block of the README and of `docs` in a shell, in a folder that holds the
-//! project's `examples` and `models`, and the output is held against the page, but for times.
+//! project's `examples` and `models`, and compares the output with the page, except for times.
 //!
 //! A line that begins with `$ ` is a command; it goes on while a here document is open. What
 //! follows, up to the next command or the end of the block, is what it prints, errors too. Blocks
@@ -152,4 +152,79 @@ fn masked(text: &str) -> Vec<String> {
             words.join(" ")
         })
         .collect()
+}
+
+/// The map and the guides for developers name files and items by hand.
+#[test]
+fn the_guides_for_developers_name_what_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let mut paths = Vec::new();
+    for folder in ["crates", "docs", "models", "examples", "xtask", "licenses"] {
+        paths_under(&root.join(folder), &mut paths);
+    }
+    paths.push("README.md".into());
+    paths.push("CONTRIBUTING.md".into());
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/first-day.md"] {
+        let mut found = 0;
+        for name in read(page).split('`').skip(1).step_by(2) {
+            let is_path =
+                name.ends_with('/') || [".rs", ".js", ".md"].iter().any(|e| name.ends_with(e));
+            let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+            if !is_path || !is_plain || name == "flag.rs" || name.starts_with("..") {
+                continue;
+            }
+            found += 1;
+            let end = format!("/{}", name.trim_end_matches('/'));
+            assert!(paths.iter().any(|path| format!("/{path}").ends_with(&end)), "{page}: {name}");
+        }
+        assert!(found > 4, "{page}: only {found} files");
+    }
+    // What the first day builds on.
+    let page = read("docs/first-day.md");
+    for (named, file, text) in [
+        ("`SnziOp`", "crates/trueline/src/spec/snzi.rs", "pub enum SnziOp"),
+        ("`order_insensitive`", "crates/trueline/src/spec/snzi.rs", "fn order_insensitive"),
+        ("`vocabulary`", "crates/trueline/src/spec/snzi.rs", "fn vocabulary"),
+        ("`sample`", "crates/trueline/src/spec/snzi.rs", "fn sample"),
+        ("`BUILTIN`", "crates/trueline/src/spec/names.rs", "(snzi::SNZI, |p| Ok(Opaque::new(snzi("),
+        (
+            "laws(flag(), flag::FLAG, strict);",
+            "crates/trueline/src/spec/laws.rs",
+            "snzi::SNZI, strict);",
+        ),
+        (
+            "visitor.visit(\"flag\"",
+            "crates/trueline/tests/it/oracle/every_spec.rs",
+            "visitor.visit(\"snzi\"",
+        ),
+        (
+            "`same_total`",
+            "crates/trueline/src/check/sentences/level.rs",
+            "fn same_total(scene: &Scene",
+        ),
+        ("`drafts`", "crates/trueline/src/check/sentences/level.rs", "fn drafts(scene: &Scene)"),
+        (
+            "`level` of",
+            "crates/trueline/tests/it/sentences/levels.rs",
+            "fn level(&self, text: &str)",
+        ),
+    ] {
+        assert!(page.contains(named), "the page does not name {named}");
+        assert!(page.contains(file), "the page does not name {file}");
+        assert!(read(file).contains(text), "{file} has no {text}");
+    }
+}
+
+fn paths_under(folder: &Path, paths: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.file_name().is_some_and(|name| name == "target") {
+            continue;
+        }
+        paths.push(path.to_string_lossy().replace('\\', "/"));
+        if path.is_dir() {
+            paths_under(&path, paths);
+        }
+    }
 }

@@ -19,7 +19,7 @@ fn objects_are_listed_and_shown() {
     assert_eq!(list.code, 0);
     assert!(list.stdout.lines().any(|l| l.starts_with("michael-scott-queue ")), "{}", list.stdout);
     f.run("objects herlihy-wing-queue-rereads").shows(expect![[r#"
-        herlihy-wing-queue-rereads: deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2
+        herlihy-wing-queue-rereads: deq reads the number of reserved places again, and may miss a value: Wing and Gong, section 3.2.2
 
         standing       broken on purpose: a mutant of herlihy-wing-queue
         specification  queue; deq waits while there is nothing
@@ -276,7 +276,7 @@ fn values_that_an_object_does_not_take_are_errors_of_the_program() {
     );
 }
 
-/// A queue on which nobody enqueues was waited for 20,000 times, for two seconds each.
+/// A queue without an enqueue was waited for 20,000 times, for two seconds each.
 #[test]
 fn a_round_that_waits_as_it_may_is_not_run_again() {
     let f = Folder::new().with("cases", "deq()\ndeq()\ndeq() enq(1)\ndeq()\n");

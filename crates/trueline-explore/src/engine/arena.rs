@@ -9,7 +9,7 @@ pub(crate) struct Arena<T> {
 }
 
 impl<T> Arena<T> {
-    /// Puts a node somewhere and says where.
+    /// Stores a node and returns its index.
     pub(crate) fn add(&mut self, node: T) -> u32 {
         match self.free.pop() {
             Some(index) => {
@@ -23,7 +23,7 @@ impl<T> Arena<T> {
         }
     }
 
-    /// Gives a place back. What is there stays until another node comes.
+    /// Frees a place. Its content stays until another node replaces it.
     pub(crate) fn release(&mut self, index: u32) {
         self.free.push(index);
     }

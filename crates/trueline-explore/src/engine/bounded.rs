@@ -1,20 +1,21 @@
-//! Every behaviour that few preemptions reach: bounded partial order reduction.
+//! Explores every behaviour that few preemptions reach: bounded partial order reduction.
 //!
 //! After Coons, Musuvathi and McKinley, 'Bounded Partial-Order Reduction' (OOPSLA 2013). A
-//! preemption takes the processor away from a thread that could go on. Depth-first search; a race
-//! is reversed by running the second event's thread before the first event. That may take a
-//! preemption too many where the same behaviour could be had without it: by switching earlier,
-//! where the first event's thread was switched to. So the thread is tried there too: the
-//! conservative points. Where the thread cannot run, all that can are tried.
+//! preemption takes the processor away from a thread that could continue. The search is
+//! depth-first. It reverses a race by running the second event's thread before the first event.
+//! That may cost a preemption more than needed: an earlier switch, at the point where the first
+//! event's thread was switched to, could give the same behaviour. So the search tries the thread
+//! there too; these are the conservative points. If the thread cannot run there, it tries all
+//! threads that can.
 //!
-//! An event is compared with all earlier ones that conflict with it and do not happen before its
-//! thread's last event, not with the nearest alone: what leads from one to the next may be beyond
-//! the bound. There are no sleep sets, which would hide executions whose representative is beyond
-//! the bound. So executions repeat each other; a bounded search claims to miss nothing within its
-//! bound, not to be minimal.
+//! An event is compared with all earlier events that conflict with it and do not happen before its
+//! thread's last event. Comparing it with the nearest one alone is not enough, because the path
+//! from one to the next may exceed the bound. There are no sleep sets, since they would hide
+//! executions whose representative exceeds the bound. So the search may repeat equivalent
+//! executions: it misses nothing within its bound, and is not minimal.
 //!
-//! Cost: at most the number of schedules within the bound, `O((n t)^k)` for `n` events, `t`
-//! threads, `k` preemptions.
+//! Cost: at most the number of schedules within the bound, `O((n t)^k)` for `n` events, `t` threads
+//! and `k` preemptions.
 
 use super::interface::{NOWHERE, ThreadId, ended};
 use super::strategy::{BlockedThread, Decision, Strategy, View, choose_again};
@@ -27,7 +28,7 @@ struct Node {
     choice: u32,
     choices: u32,
     enabled: Vec<u32>,
-    /// Who ran before, if it could go on.
+    /// The thread that ran before, if it could continue.
     before: Option<u32>,
     preemptions: u32,
     /// To be tried, in ascending order; and those that have been.
@@ -61,7 +62,7 @@ impl Node {
     }
 }
 
-/// The search with at most so many preemptions.
+/// The search with a bound on the number of preemptions.
 #[derive(Default)]
 pub(crate) struct Bounded {
     most: u32,
@@ -82,7 +83,8 @@ impl Bounded {
         self.decided.saturating_sub(1)
     }
 
-    /// Looks at the execution that has ended and turns to the next. False: there is none.
+    /// Takes in the execution that has ended and moves on to the next one. Returns false if there
+    /// is none.
     pub(crate) fn advance(&mut self, trace: &Trace, blocked: &[BlockedThread]) -> bool {
         for index in self.compared as u32..trace.len() as u32 {
             let event = trace.event(index);
@@ -112,7 +114,7 @@ impl Bounded {
             }
             let depth = touch.event as usize;
             self.nodes[depth].want(thread);
-            // Where the thread of that event was switched to.
+            // The point where the thread of that event was switched to.
             let mut start = depth;
             while start > 0 && self.nodes[start - 1].thread == self.nodes[depth].thread {
                 start -= 1;
@@ -164,7 +166,7 @@ impl Strategy for Bounded {
                 (Some(last.thread), last.preemptions + u32::from(last.preempts(last.thread)))
             }
         };
-        // To leave a thread that has nothing more to do than to end takes nothing away from it.
+        // Switching away from a thread that only has to end is not a preemption.
         let goes_on = |thread: &u32| {
             view.can_run(*thread) && view.pending(*thread).location != ended(ThreadId(*thread))
         };

@@ -1,7 +1,6 @@
-//! What a thread that runs calls the engine for: the ways from user code into the [`Machine`] and
-//! back.
+//! The calls of a running thread into the engine: how user code enters the [`Machine`] and returns.
 //!
-//! A thread-local pointer to the machine is set exactly while user code runs; it is null outside of
+//! A thread-local pointer to the machine is set exactly while user code runs. It is null outside of
 //! explorations and inside the engine. Explorations on different OS threads share nothing.
 
 use std::cell::Cell;
@@ -15,15 +14,15 @@ use super::strategy::End;
 use super::threads::{State, Thread};
 
 thread_local! {
-    /// The machine whose user code runs on this OS thread now.
+    /// The machine whose user code is running on this OS thread.
     static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
-    /// The stack that [`sweep`] clears after the event that was recorded last, its lowest address
-    /// and its base; 0 if there is nothing to do.
+    /// The stack that [`sweep`] clears after the last recorded event: its lowest address and its
+    /// base; 0 if there is nothing to clear.
     static SWEEP: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// As many words of a stack as the engine uses below a frame of the user's, with room to spare.
-/// Frames are larger where it is not optimised.
+/// Upper bound on the words that the engine uses of a stack below a frame of user code. Frames are
+/// larger in unoptimised builds.
 const SWEPT_WORDS: usize = if cfg!(debug_assertions) { 2048 } else { 512 };
 
 /// From here on this OS thread runs user code of the machine.
@@ -41,19 +40,19 @@ pub(crate) fn active() -> bool {
     !MACHINE.get().is_null()
 }
 
-/// Runs a function of the machine in whose user code we are.
+/// Runs a function on the machine whose user code is running.
 #[inline]
 pub(crate) fn with<R>(function: impl FnOnce(&mut Machine) -> R) -> R {
     let machine = MACHINE.replace(null_mut());
     assert!(!machine.is_null(), "no exploration is under way");
     // SAFETY: the pointer is set only while user code runs, which holds no reference into the
-    // machine, and it is null while `function` runs, so that there is no second one.
+    // machine. It is null while `function` runs, so there is no second reference.
     let result = function(unsafe { &mut *machine });
     MACHINE.set(machine);
     result
 }
 
-/// As [`with`], and None where no exploration is under way.
+/// As [`with`]; `None` outside of explorations.
 pub(crate) fn try_with<R>(function: impl FnOnce(&mut Machine) -> R) -> Option<R> {
     if active() { Some(with(function)) } else { None }
 }
@@ -71,14 +70,14 @@ pub(crate) fn point(access: &Access) {
     point_at(access, std::ptr::null());
 }
 
-/// Calls [`point_at`] with the registers that a callee preserves saved on the stack, and with the
-/// address of the lowest: from there to the stack's base lies all of the thread's own state, and
-/// nothing of the engine's.
+/// Calls [`point_at`] with the callee-saved registers pushed onto the stack, and with the lowest
+/// address of these. From that address to the base of the stack lies all of the thread's own state,
+/// and none of the engine's.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn point_with_registers(access: &Access) {
     // Six registers and the return address are 56 bytes; eight more align the stack for the call.
-    // The callee preserves the registers, so that they need not be loaded again.
+    // The callee preserves the registers, so they need not be loaded again.
     std::arch::naked_asm!(
         "push rbp",
         "push rbx",
@@ -130,8 +129,8 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
         }
     };
     while !goes_on {
-        // SAFETY: we are on the current thread's stack. No reference into the machine is held
-        // across the switch.
+        // SAFETY: we are on the current thread's stack. No reference into the machine lives across
+        // the switch.
         unsafe {
             Machine::switch(this);
             goes_on = (*this).goes_on_with(access);
@@ -140,19 +139,20 @@ extern "sysv64" fn point_at(access: &Access, lowest: *const u64) {
     MACHINE.set(this);
 }
 
-/// Runs a function that must not leave anything on the stack near the frame that calls: its own
-/// frames begin far below.
+/// Runs a function whose frames begin far below the caller's, so that it leaves nothing near the
+/// caller's frame.
 ///
-/// Where nothing is optimised, copies of values that are uninitialised in part carry such leftovers
-/// from round to round of a loop, and a thread with hints would be seen to wait in another round
-/// than one without. Less than a page is left free, so that a thread whose stack is full meets its
-/// guard page.
+/// In unoptimised builds, copies of partly uninitialised values carry such leftovers from round to
+/// round of a loop. A thread with hints would then be recognised as waiting in another round than a
+/// thread without. Less than a page is left free, so that a thread whose stack is full still meets
+/// its guard page.
 #[cfg(target_arch = "x86_64")]
 macro_rules! far_below {
     ($function:path) => {
-        // SAFETY: the function has no arguments, returns nothing and does not unwind; the stack
-        // pointer is restored from a register that it preserves, and is aligned as a call demands.
-        // Nothing below the caller's frame is in use, but for its red zone, which is skipped.
+        // SAFETY: the function has no arguments, returns nothing and does not unwind. The stack
+        // pointer is restored from a register that the function preserves, and is aligned as a call
+        // requires. Nothing below the caller's frame is in use except its red zone, which is
+        // skipped.
         unsafe {
             std::arch::asm!(
                 "mov r12, rsp",
@@ -175,14 +175,13 @@ macro_rules! far_below {
 }
 pub(crate) use far_below;
 
-/// See [`super::interface::sweep`]. Where nothing is optimised, a frame of its own would hide
-/// leftovers.
+/// See [`super::interface::sweep`]. In unoptimised builds, a frame of its own would hide leftovers.
 #[inline(always)]
 pub(crate) fn sweep() {
     let (lowest, base) = SWEEP.get();
     if base != 0 {
-        // SAFETY: nothing lives below the frame that calls, but for a red zone, which a function
-        // that calls has none of; and it clears nothing outside of the stack.
+        // SAFETY: nothing lives below the caller's frame except a red zone, and a function that
+        // makes calls has none. It clears nothing outside of the stack.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             clear_below(lowest, base);
@@ -190,8 +189,8 @@ pub(crate) fn sweep() {
     }
 }
 
-/// Sets some words below its return address to zero, if that is on this stack. It has no frame,
-/// since that would hide leftovers itself.
+/// Zeroes some words below its return address, if that is on this stack. It has no frame, since a
+/// frame would hide leftovers itself.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn clear_below(lowest: usize, base: usize) {
@@ -218,7 +217,7 @@ unsafe extern "sysv64" fn clear_below(lowest: usize, base: usize) {
     )
 }
 
-/// Says what [`sweep`] has to do after the event that the thread has just made.
+/// Records what [`sweep`] has to clear after the event that the thread has just made.
 #[inline]
 pub(super) fn sweep_later(record: &Thread, stack_size: usize) {
     let base = record.base as usize;
@@ -238,7 +237,7 @@ pub(crate) fn record(effect: Effect) {
     MACHINE.set(this);
 }
 
-/// Makes the access of the last [`point`] with the front end's state, and records what it did.
+/// Makes the access of the last [`point`] with the front end's state, and records its effect.
 #[inline]
 pub(crate) fn perform<T: PerExecution, R>(
     function: impl FnOnce(&mut T, ThreadId) -> (R, Effect, Option<Box<Failure>>),
@@ -284,7 +283,8 @@ pub(crate) unsafe fn spawn(body: impl FnOnce(), caller: &'static Location<'stati
     }
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way");
-    // SAFETY: see `with`; the reference is gone before the switch. The body: the caller's promise.
+    // SAFETY: see `with`; the reference ends before the switch. The caller guarantees the lifetime
+    // of the body.
     let child = unsafe {
         let machine = &mut *this;
         let parent = machine.current as usize;
@@ -316,8 +316,8 @@ pub(crate) fn ended(thread: ThreadId) -> usize {
     (1 << 62) | thread.0 as usize
 }
 
-/// Gives control back for good, unless the thread unwinds: then it goes on without events until its
-/// panic is caught.
+/// Gives up control and never returns, unless the thread unwinds. Then the thread continues without
+/// events until its panic is caught.
 fn leave_execution() {
     let this = MACHINE.replace(null_mut());
     // SAFETY: we are on the current thread's stack; the execution is over.
@@ -336,8 +336,8 @@ pub(crate) fn give_up() -> ! {
     }
 }
 
-/// As [`ended`], for what a front end keeps of a thread: another location for each `which` from 1
-/// on.
+/// As [`ended`], for state that a front end keeps per thread: a different location for each `which`
+/// from 1 on.
 pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
     (1 << 62) | (usize::from(which) << 32) | thread.0 as usize
 }
@@ -348,8 +348,8 @@ pub(crate) fn fail(failure: Failure) -> ! {
     }
 }
 
-/// Ends the execution as a failure. It returns if the thread unwinds: then it goes on without
-/// events until its panic is caught.
+/// Ends the execution as a failure. It returns only if the thread unwinds. Then the thread
+/// continues without events until its panic is caught.
 pub(crate) fn end(failure: Failure) {
     let this = MACHINE.replace(null_mut());
     assert!(!this.is_null(), "no exploration is under way: {failure:?}");
@@ -370,7 +370,7 @@ pub(crate) fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T, Threa
     })
 }
 
-/// Runs what front ends do at the end of a thread, as user code.
+/// Runs the front ends' hooks for the end of a thread, as user code.
 pub(super) fn end_thread_locals() {
     let mut index = 0;
     while let Some(ends) = with(|machine| machine.slots.get(index).map(|slot| slot.thread_ends)) {

@@ -1,18 +1,18 @@
 //! Runs the program once: virtual threads as coroutines on one OS thread, one of them at a time.
 //!
-//! A thread that reaches a point announces its access there and asks the [`Strategy`] who is next.
-//! If it is itself, it goes on without a switch; else it suspends to [`Machine::run`], which
-//! resumes the other. So while the strategy decides, every thread that has not ended has told its
-//! next access, and no code of the user's runs.
+//! A thread that reaches a point announces its access there and asks the [`Strategy`] which thread
+//! is next. If it is itself, it continues without a switch; otherwise it suspends to
+//! [`Machine::run`], which resumes the other one. So while the strategy decides, every thread that
+//! has not ended has announced its next access, and no user code runs.
 //!
-//! **What is repeated** from the execution before (its first `keep` events) is decided by the trace
-//! itself: the strategy is not asked, and who else could run is not looked at. That the program
-//! does the same again is checked at each event.
+//! **Repetition.** The trace itself decides the events that repeat the previous execution (its
+//! first `keep` events): the strategy is not called, and it does not matter which other threads
+//! could run. Each event is checked against the stored one.
 //!
 //! **Abandoned executions never unwind.** When an execution ends early (a failure, a deadlock, the
-//! strategy gives it up) the stacks of its threads are reset as they are: destructors would run
-//! while other threads hold what they need, and could panic twice, which aborts the process. What
-//! the threads owned is leaked, or reclaimed by a per-execution arena.
+//! strategy gives it up) the stacks of its threads are reset as they are. Destructors would run
+//! while other threads hold what they need, and could panic twice, which aborts the process.
+//! Everything that the threads owned is leaked, or reclaimed by a per-execution arena.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
@@ -57,23 +57,23 @@ pub(crate) struct Machine {
     /// The failure of this execution was found when all its threads had ended.
     pub(crate) failed_at_end: bool,
     pub(super) step_limit: usize,
-    /// Asked every few events whether the execution is to be cut off.
+    /// Checked every few events: cuts off the execution when it is spent.
     pub(crate) budget: Option<Arc<Budget>>,
     pub(super) unwinding: Unwinding,
     pub(super) slots: Vec<Slot>,
-    /// The environment may fail accesses and end waits for no reason.
+    /// The environment may make accesses fail and waits end spuriously.
     pub(crate) spurious: bool,
-    /// What was taken for granted in this exploration.
+    /// An assumption of this exploration.
     pub(crate) assumed: Option<Assumption>,
-    /// A thread has looked at its virtual clock in this exploration.
+    /// A thread has read its virtual clock in this exploration.
     pub(crate) clock: bool,
 }
 
-/// Events between two looks at the budget.
+/// Events between two checks of the budget.
 const EVENTS_AT_ONCE: usize = 256;
 
-/// The body of a thread goes to its stack as it is if it has no more bytes than this: corosensei
-/// takes up to 1,024.
+/// The body of a thread is moved to its stack if it has at most this many bytes: corosensei takes
+/// up to 1,024.
 const MOST_TRANSFERRED: usize = 512;
 
 impl Machine {
@@ -104,8 +104,8 @@ impl Machine {
         }
     }
 
-    /// Makes it as new for another exploration. Keeps its memory, the stacks of so many threads,
-    /// and the state of front ends.
+    /// Resets it for another exploration. Keeps its memory, the stacks of this many threads, and
+    /// the state of front ends.
     pub(crate) fn renew(&mut self, threads: usize) {
         for slot in &mut self.slots {
             (slot.exploration_ends)(&mut *slot.state);
@@ -133,7 +133,7 @@ impl Machine {
     /// Runs the body once. The first `keep` events are those of the execution before.
     pub(crate) fn run(&mut self, body: &dyn Fn(), strategy: &mut dyn Strategy, keep: usize) -> End {
         let mut end = self.attempt(body, strategy, keep);
-        // The strategy has been asked about all events so far, and goes on from there.
+        // The strategy has decided all events so far, and continues from there.
         while self.unwinding.again() {
             end = self.attempt(body, strategy, self.trace.len().max(keep));
         }
@@ -160,9 +160,9 @@ impl Machine {
         let this: *mut Machine = self;
         // SAFETY: as above; `body` outlives the coroutine of thread 0.
         let body: &'static dyn Fn() = unsafe { std::mem::transmute(body) };
-        // SAFETY: `this` is the only pointer through which the machine is used until the loop is
-        // left. No reference into it is held across `resume`, but for the coroutine itself, which
-        // is boxed with its thread and which nobody else touches while it runs.
+        // SAFETY: `this` is the only pointer through which the machine is used until the loop ends.
+        // No reference into it lives across `resume`, except to the coroutine itself, which is
+        // boxed with its thread and not accessed by anything else while it runs.
         unsafe {
             (*this).start(0, None, body);
             (*this).next = 0;
@@ -189,8 +189,8 @@ impl Machine {
             if let Some(mut coroutine) = thread.coroutine.take() {
                 // SAFETY: like `longjmp` over frames whose destructors do not run. They own nothing
                 // of the engine's; what they own of the user's is leaked, which is safe. References
-                // to their stack from other threads (scoped threads) are in frames that are dropped
-                // in this very loop.
+                // to their stack from other threads (scoped threads) are in frames that this very
+                // loop drops.
                 unsafe { coroutine.force_reset() };
                 thread.stack = Some(coroutine.into_stack());
             }
@@ -218,8 +218,8 @@ impl Machine {
         }
         let boxed = Box::new(body);
         let unpacks = move || {
-            // It moves to the thread's stack, whose addresses are the same in every execution, as
-            // those of a small body do.
+            // It moves to the thread's stack, whose addresses are the same in every execution, like
+            // a small body.
             let body = { *boxed };
             body();
         };
@@ -235,8 +235,8 @@ impl Machine {
         let stack = self.enrol(thread, parent);
         let this: *mut Machine = self;
         let run = move |switch: &Switch, ()| {
-            // SAFETY: the machine outlives all its coroutines (see `run`), and while this one runs
-            // nobody else uses it.
+            // SAFETY: the machine outlives all its coroutines (see `run`), and nothing else uses it
+            // while this one runs.
             unsafe { (&mut (*this).threads)[thread as usize].switch = switch };
             calls::enter(this);
             let result = catch_unwind(AssertUnwindSafe(body));
@@ -281,7 +281,7 @@ impl Machine {
         stack
     }
 
-    /// What a thread does when its body is over.
+    /// The end of a thread, after its body.
     ///
     /// # Safety
     /// `this` must be the machine on whose current thread's stack this is called.
@@ -294,7 +294,7 @@ impl Machine {
                 let before = calls::with(|machine| machine.value(ended));
                 calls::record(Effect::write(before, 1));
                 calls::leave();
-                // SAFETY: nobody else uses the machine while this thread runs.
+                // SAFETY: nothing else uses the machine while this thread runs.
                 unsafe { (*this).thread_ended(thread) };
             }
             Err(payload) => {
@@ -325,7 +325,7 @@ impl Machine {
         }
     }
 
-    /// Who makes the next event. None: the execution is over.
+    /// The thread that makes the next event; `None` if the execution is over.
     #[inline]
     pub(super) fn schedule(&mut self) -> Option<u32> {
         if let Some(expected) = self.trace.expected() {
@@ -335,11 +335,11 @@ impl Machine {
         self.decide()
     }
 
-    /// Lets a thread make the next event because an earlier execution, or a strategy, says so.
+    /// Lets a thread make the next event because an earlier execution, or a strategy, requires it.
     ///
-    /// It may have been seen to spin where it was not before: what is left on a stack by functions
-    /// that have returned may differ between executions, and with it the round in which a loop is
-    /// recognised. One round more is an execution of the program, too.
+    /// It may seem to spin where it did not before: leftovers of returned functions on its stack
+    /// may differ between executions, and with them the round in which a loop is recognised. One
+    /// more round is an execution of the program, too.
     #[inline]
     fn run_as_decided(&mut self, thread: u32) -> Option<u32> {
         let locations = &self.trace.locations;
@@ -352,7 +352,7 @@ impl Machine {
         None
     }
 
-    /// As [`Machine::schedule`], where nothing is repeated.
+    /// As [`Machine::schedule`], if nothing is repeated.
     fn decide(&mut self) -> Option<u32> {
         let view = View {
             trace: &self.trace,
@@ -404,8 +404,8 @@ impl Machine {
         self.end = Some(End::Diverged(text));
     }
 
-    /// Takes the event that the current thread has made into the trace. False: the execution is
-    /// over, since it is not the one that was expected.
+    /// Adds the event of the current thread to the trace. Returns false if the execution is over,
+    /// because the event is not the expected one.
     #[inline]
     pub(super) fn record(&mut self, effect: Effect) -> bool {
         if self.unwinding.is_passive() {
@@ -448,7 +448,7 @@ impl Machine {
         self.end = Some(End::Diverged(text));
     }
 
-    /// Those that have not ended, with what they wait for.
+    /// The threads that have not ended, with what they wait for.
     pub(crate) fn blocked_threads(&self) -> Vec<BlockedThread> {
         let blocked = |&thread: &u32| {
             let record = &self.threads[thread as usize];
@@ -458,14 +458,14 @@ impl Machine {
         self.alive.iter().map(blocked).collect()
     }
 
-    /// Gives control to another thread, or to `run` if the execution is over: then it never
+    /// Gives control to another thread, or to `run` if the execution is over; then it never
     /// returns.
     ///
     /// # Safety
     /// `this` must be the machine on whose current thread's stack this is called.
     pub(super) unsafe fn switch(this: *mut Machine) {
-        // SAFETY: the pointer was stored by the coroutine itself when it started, and lives on its
-        // stack. No reference into the machine is held while it is suspended.
+        // SAFETY: the coroutine itself stored the pointer when it started, and it lives on the
+        // coroutine's stack. No reference into the machine lives while it is suspended.
         unsafe {
             let switch = (&(*this).threads)[(*this).current as usize].switch;
             (*switch).suspend(());
@@ -525,8 +525,8 @@ impl Machine {
         if self.unwinding.is_passive() {
             return 0;
         }
-        // Where the round in which a loop is recognised differs from before, what was decided
-        // holds: see `run_as_decided`.
+        // If a loop is recognised in another round than before, the earlier decision stands: see
+        // `run_as_decided`.
         let settled = self.threads[self.current as usize].spin.is_settled();
         self.choice = match self.trace.expected() {
             Some(expected) if settled || expected.choices == 1 => {
@@ -547,7 +547,7 @@ impl Machine {
     }
 }
 
-/// A strategy that is never asked: what the pointer is of before there is one.
+/// A strategy that is never called: the initial target of the pointer.
 struct NoStrategy;
 
 impl Strategy for NoStrategy {

@@ -79,13 +79,13 @@ impl Exploration {
         Exploration::default()
     }
 
-    /// Only schedules with at most so many preemptions, those with fewer first.
+    /// Explores only schedules with at most this many preemptions, those with fewer first.
     pub fn preemptions(mut self, most: u32) -> Exploration {
         self.search = Search::Preemptions(most);
         self
     }
 
-    /// So many schedules drawn at random.
+    /// Explores this many random schedules.
     pub fn sample(mut self, sampler: Sampler, seed: u64, executions: u64) -> Exploration {
         self.search = Search::Sample { sampler, seed, executions };
         self
@@ -97,7 +97,7 @@ impl Exploration {
         self
     }
 
-    /// Stops after so many executions.
+    /// Stops after this many executions.
     pub fn executions(mut self, most: u64) -> Exploration {
         self.executions = Some(most);
         self
@@ -109,46 +109,46 @@ impl Exploration {
         self
     }
 
-    /// Cuts off executions at so many events (10,000 if not told otherwise).
+    /// Cuts off executions at this many events (default: 10,000).
     pub fn events(mut self, most: usize) -> Exploration {
         self.step_limit = most;
         self
     }
 
-    /// The size of each thread's stack in bytes (256 KiB if not told otherwise).
+    /// The size of each thread's stack in bytes (default: 256 KiB).
     pub fn stack_size(mut self, bytes: usize) -> Exploration {
         self.stack_size = bytes;
         self
     }
 
-    /// Draws a step for each execution on a budget, and stops where that is spent: for limits of
-    /// time and memory that cover more than this exploration. The budget is asked between
-    /// executions, and while the real-time orders of one are found.
+    /// Draws a step from a budget for each execution, and stops when the budget is spent. Use it
+    /// for limits of time and memory that cover more than this exploration. The budget is checked
+    /// between executions, and while the real-time orders of an execution are computed.
     pub fn budget(mut self, budget: Arc<Budget>) -> Exploration {
         self.budget = Some(SharedBudget(budget));
         self
     }
 
-    /// Lets threads wait for ever: an execution in which some do is no failure.
+    /// Lets threads wait for ever: an execution that ends with waiting threads is not a failure.
     pub fn may_block(mut self) -> Exploration {
         self.blocking = true;
         self
     }
 
-    /// Lets `compare_exchange_weak` fail though the value is the expected one, and `Condvar::wait`,
-    /// `wait_timeout` and `park` return though nobody has woken the thread. Each of these is
-    /// explored both ways, which takes more executions.
+    /// Lets `compare_exchange_weak` fail although the value is the expected one, and lets
+    /// `Condvar::wait`, `wait_timeout` and `park` return although nothing has woken the thread.
+    /// Each of these is explored both ways, which takes more executions.
     ///
-    /// A weak compare-exchange fails as often as makes a difference. A thread wakes up for no
-    /// reason at most once at each line that waits.
+    /// A weak compare-exchange fails as often as that makes a difference. A thread wakes up
+    /// spuriously at most once at each line that waits.
     pub fn spurious(mut self, spurious: bool) -> Exploration {
         self.spurious = spurious;
         self
     }
 
-    /// Explores on so many OS threads (1 if not told otherwise), with the same result. Visitors are
-    /// then called from several threads, and, if there is a failure, for some executions twice. A
-    /// bounded search runs on one.
+    /// Explores on this many OS threads (default: 1), with the same result. Visitors are then
+    /// called from several threads and, if there is a failure, for some executions twice. A bounded
+    /// search runs on one thread.
     pub fn workers(mut self, workers: usize) -> Exploration {
         self.workers = workers;
         self
@@ -159,7 +159,7 @@ impl Exploration {
         self.run_with(body, |_| Ok(()))
     }
 
-    /// Explores a program and looks at each execution that ran to its end.
+    /// Explores a program and passes each execution that ran to its end to the visitor.
     pub fn run_with(
         &self,
         body: impl Fn() + Sync,
@@ -168,9 +168,9 @@ impl Exploration {
         self.run_restarting(body, visit, |_| ())
     }
 
-    /// As [`Exploration::run_with`], for a visitor that remembers what it saw. Where one of several
-    /// workers met a failure, a single thread looks for the first failure of the search, and may
-    /// show executions that were shown before: `restarting` is called first, and told whether all
+    /// As [`Exploration::run_with`], for a visitor that keeps state. If one of several workers
+    /// meets a failure, a single thread then searches for the first failure in search order, and
+    /// may visit executions again. `restarting` is called before that. Its argument is whether all
     /// executions are run again.
     pub(crate) fn run_restarting(
         &self,
@@ -206,7 +206,7 @@ impl Exploration {
     }
 }
 
-/// What a single thread does after several workers met a failure.
+/// How the single thread proceeds after several workers met a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Restart {
     /// It runs all executions again, up to the first failure.
@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
         loop {
             let kept = self.search.kept();
             let end = self.machine.run(self.job.body, &mut *self.search, kept);
-            let goes_on = self.settle(&end);
+            let goes_on = self.take_in(&end);
             if !goes_on
                 || !self.search.advance(&self.machine.trace, blocked(&end))
                 || self.is_spent()
@@ -271,8 +271,8 @@ impl<'a> Run<'a> {
         self.report.blocked = self.search.blocked;
     }
 
-    /// As [`Run::complete`], on several OS threads. A failure, or a limit, is left to the
-    /// sequential search to find again.
+    /// As [`Run::complete`], on several OS threads. If a worker meets a failure or a limit, the
+    /// sequential search finds it again.
     fn complete_in_parallel(&mut self) {
         let search = Parallel::new();
         let names = Arc::default();
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
             while let Some(kept) = search.claim(&mut worker) {
                 let end = run.machine.run(job.body, &mut worker, kept);
                 let before = run.report.executions;
-                let goes_on = run.settle(&end);
+                let goes_on = run.take_in(&end);
                 let ran = run.report.executions - before;
                 let spent = total.fetch_add(ran, Ordering::Relaxed) + ran > limit;
                 search.finish(&mut worker, &run.machine.trace, blocked(&end));
@@ -310,8 +310,9 @@ impl<'a> Run<'a> {
             && self.report.failure.is_none()
             && self.report.scope.stopped != Some(Stop::Unwinding)
         {
-            // A limit came first. A failure that was seen is told all the same. The body runs once
-            // more, since it may note what goes wrong.
+            // The sequential search reached a limit before it found the failure again. The worker's
+            // failure is reported all the same. The body runs once more, since it may record
+            // details of the failure.
             let found = &reports[worker];
             if let Some(schedule) = &found.schedule {
                 self.machine.run(job.body, &mut Replay::new(schedule), 0);
@@ -326,7 +327,7 @@ impl<'a> Run<'a> {
 
     fn sample_in_parallel(&mut self, sampler: Sampler, seed: u64, executions: u64) {
         let executions = executions.min(self.job.options.executions.unwrap_or(u64::MAX));
-        // The first says how long executions are.
+        // The first execution shows how long executions are.
         self.sample(sampler, seed, 0..executions.min(1));
         if self.report.failure.is_some() || executions < 2 {
             return;
@@ -363,7 +364,7 @@ impl<'a> Run<'a> {
         self.sample(sampler, seed, failing..failing + 1);
     }
 
-    /// Adds up what workers have done without a failure.
+    /// Adds up the reports of workers that met no failure.
     fn join(&mut self, reports: Vec<Report>) {
         for report in reports {
             self.report.executions += report.executions;
@@ -383,7 +384,7 @@ impl<'a> Run<'a> {
             loop {
                 let kept = search.kept();
                 let end = self.machine.run(self.job.body, &mut search, kept);
-                if !self.settle(&end) {
+                if !self.take_in(&end) {
                     return;
                 }
                 if !search.advance(&self.machine.trace, blocked(&end)) {
@@ -406,13 +407,13 @@ impl<'a> Run<'a> {
 
     fn sample(&mut self, sampler: Sampler, seed: u64, indices: Range<u64>) {
         for index in indices {
-            // How long executions are is learnt from the first: later ones must not depend on which
-            // ran before them.
+            // The length comes from the first execution, because later executions must not depend
+            // on which ones ran before them.
             let length = self.length.unwrap_or(16);
             let mut strategy = Sample::new(sampler, seed, index, length);
             let end = self.machine.run(self.job.body, &mut strategy, 0);
             self.length.get_or_insert(self.machine.trace.len());
-            if !self.settle(&end) || self.is_spent() {
+            if !self.take_in(&end) || self.is_spent() {
                 return;
             }
         }
@@ -421,7 +422,7 @@ impl<'a> Run<'a> {
     fn replay(&mut self, schedule: &Schedule) {
         let mut strategy = Replay::new(schedule);
         let end = self.machine.run(self.job.body, &mut strategy, 0);
-        self.settle(&end);
+        self.take_in(&end);
         if let Some(what) = schedule.difference(&self.machine.trace)
             && !matches!(end, End::Diverged(_) | End::TooLong)
         {
@@ -429,9 +430,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the same schedule once more, and yields how that fails. What is left over at the end of
-    /// an execution may have been made to stay by the standard library, when it was used for the
-    /// first time: that does not happen again.
+    /// Runs the same schedule once more and returns the failure of that run. The standard library
+    /// may have kept memory at the end of the first run because it was used for the first time;
+    /// that does not happen again.
     fn fails_again(&mut self) -> Option<Failure> {
         let length = self.machine.trace.len();
         match self.machine.run(self.job.body, &mut Again, length) {
@@ -442,12 +443,12 @@ impl<'a> Run<'a> {
     }
 
     /// Takes an execution into the report. False: the exploration is over.
-    fn settle(&mut self, end: &End) -> bool {
+    fn take_in(&mut self, end: &End) -> bool {
         let failure = match end {
             End::GivenUp => return true,
             End::TooLong => {
                 self.report.executions += 1;
-                // It may also have been cut off since the budget is spent.
+                // The run may also have been cut off because the budget is spent.
                 if !self.is_out_of_time() {
                     self.report.scope.stopped = Some(Stop::Length(self.job.options.step_limit));
                 }
@@ -491,7 +492,7 @@ impl<'a> Run<'a> {
         false
     }
 
-    /// What the visitor objects to.
+    /// The failure that the visitor reported.
     fn visited(&self, end: &End) -> Option<Failure> {
         let time = self.job.options.time;
         let until = time.and_then(|time| self.job.start.checked_add(time));
@@ -529,7 +530,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs a function on so many OS threads.
+/// Runs a function on this many OS threads.
 fn on_threads(count: usize, function: &(dyn Fn() -> Report + Sync)) -> Vec<Report> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|_| scope.spawn(function)).collect();

@@ -16,8 +16,8 @@ pub(crate) struct Footprint {
     pub(crate) block: Option<Block>,
     /// An owner gave up, of those that the location counts.
     pub(crate) gives_up: bool,
-    /// Further locations that were looked at, by a thread that spun until one had another value
-    /// than this.
+    /// The other locations that a spinning thread read. The thread waits until one of them has
+    /// another value than the one given here.
     pub(crate) watched: Option<Watched>,
 }
 
@@ -26,16 +26,16 @@ impl Footprint {
         Footprint { location, wrote, block: None, gives_up: false, watched: None }
     }
 
-    /// Whether the order of two events with these footprints matters. Two that give up an owner may
-    /// conflict besides, see
-    /// [`Footprint::both_give_up`]: that depends on how many owners there are.
+    /// Whether the order of two events with these footprints matters. Two events that both give up
+    /// an owner may conflict as well, depending on the number of owners: see
+    /// [`Footprint::both_give_up`].
     #[inline]
     pub(crate) fn conflicts(&self, other: &Footprint) -> bool {
         (self.location == other.location && (self.wrote || other.wrote) && self.location != NOWHERE)
             || (self.is_wide() || other.is_wide()) && self.conflicts_widely(other)
     }
 
-    /// Whether both give up one of the owners that are counted there. They conflict if they are the
+    /// Whether both give up an owner that the same count counts. They conflict if they give up the
     /// last two.
     #[inline]
     pub(crate) fn both_give_up(&self, other: &Footprint) -> bool {
@@ -70,8 +70,8 @@ impl Footprint {
         std::iter::once(self.location).chain(watched.iter().map(|w| w.0)).filter(|&l| l != NOWHERE)
     }
 
-    /// Widens this one so that it conflicts with all that either conflicts with; both are of one
-    /// access.
+    /// Widens this footprint to conflict with everything that either one conflicts with. Both are
+    /// footprints of the same access.
     pub(crate) fn join(&mut self, other: &Footprint) {
         self.wrote |= other.wrote;
         if self.watched.is_none() {

@@ -1,4 +1,4 @@
-//! What a front end tells the engine, and what it may ask.
+//! The interface between a front end and the engine.
 //!
 //! A front end (the shadow std, a test's own cell, later a facade over std or instrumented C)
 //! performs the accesses itself; the engine decides when. One access is one **event**:
@@ -12,10 +12,11 @@
 //! Every `point` is followed by exactly one `record` in the same thread, with no other `point`,
 //! [`spawn`] or end of the thread between.
 //!
-//! **Locations.** An event touches one location, named by a number: an address, or for what has no
-//! address of its own one from [`fresh_location`]. The engine remembers the last value recorded at
-//! each location ([`value`]; 0 before any), for this execution only. A lock, a parker, a barrier
-//! keeps its state there rather than in memory, so that statics start anew in each execution:
+//! **Locations.** An event touches one location, named by a number: an address, or, for an object
+//! without an address, a number from [`fresh_location`]. For this execution only, the engine
+//! remembers the last value recorded at each location ([`value`]; 0 before the first). A lock, a
+//! parker or a barrier keeps its state there instead of in memory, so that statics start afresh in
+//! each execution:
 //!
 //! ```text
 //! point(&Access::update(lock).when(Condition::equals(0)));
@@ -23,51 +24,52 @@
 //! ```
 //!
 //! **Addresses** must not depend on the order in which independent threads ran: the same thread
-//! after the same past must meet the same addresses. An allocator gives each thread its own part of
-//! an arena, or makes allocation an event on a location that all its users share.
+//! with the same past must see the same addresses. So an allocator gives each thread a part of an
+//! arena of its own, or makes allocation an event on a location that all its users share.
 //!
-//! **Enabledness.** A thread whose pending access has a [`Condition`] is chosen only while the
-//! value of the location satisfies it. The condition must be a pure function of that value: the
-//! engine evaluates it on former values too, to find where else the access could have run.
+//! **Enabledness.** A thread whose pending access has a [`Condition`] is scheduled only while the
+//! value of the location satisfies it. The condition must be a pure function of that value, because
+//! the engine also evaluates it on former values to find where else the access could have run.
 //!
-//! **Conflicts.** Two events conflict when they touch the same location and at least one of them
-//! changed it (what [`record`] said, not what was announced: a failed compare-exchange is a read;
-//! but where the environment chose, what any choice could have done). A [`Block`] given with an
-//! access (the release of memory) conflicts with every access inside it.
+//! **Conflicts.** Two events conflict if they touch the same location and at least one of them
+//! changed it. What counts is what [`record`] reported, not what was announced: a failed
+//! compare-exchange is a read. If the environment chose, an event conflicts with whatever any
+//! choice could have conflicted with. A [`Block`] given with an access (the release of memory)
+//! conflicts with every access inside it.
 //!
-//! **Who is asking.** [`active`] is false outside of an exploration, inside the engine, and inside [`with_state`]:
-//! there a shadow type, and the allocator, behave as std's do. Nothing else in this module may be called
-//! while it is false.
+//! **Callers.** [`active`] is false outside of an exploration, inside the engine, and inside
+//! [`with_state`]. There shadow types and the allocator behave as std's do, and nothing else in
+//! this module may be called.
 //!
 //! **A panic** that leaves a thread's body ends the execution as a failure. While it unwinds, no
-//! other thread runs: points return at once, conditions are not waited for, nothing is recorded. A
-//! panic that is caught unwinds as other code runs: what destructors do are events. How the engine
-//! knows which it is, is said in `unwinding.rs`.
+//! other thread runs: points return at once, conditions are not waited for, and nothing is
+//! recorded. A panic that is caught unwinds like other code: its destructors make events.
+//! `unwinding.rs` explains how the engine tells the two apart.
 
 use std::panic::Location;
 
 use super::calls;
 pub(crate) use super::calls::far_below;
 
-/// The location of accesses that touch none.
+/// The location of an access that touches none.
 pub(crate) const NOWHERE: usize = 0;
 
 /// A virtual thread: 0 is the body of the exploration, others are numbered as they are spawned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub u32);
 
-/// What an access may do, before it is known what it does.
+/// What an access may do, as announced before it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Changes nothing.
     Read,
     /// Replaces the value without looking at it.
     Write,
-    /// Looks at the value and may replace it. It counts as a read if it leaves the value unchanged.
+    /// Reads the value and may replace it. Counts as a read if it leaves the value unchanged.
     Update,
 }
 
-/// When an access may run: a predicate on the value of its location.
+/// When an access may run: a predicate of the value of its location.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition {
     pub(crate) holds: fn(value: u64, argument: u64) -> bool,
@@ -75,7 +77,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// A predicate of the value and of an argument that stays the same while the access waits.
+    /// A predicate of the value and of an argument that does not change while the access waits.
     pub fn new(argument: u64, holds: fn(value: u64, argument: u64) -> bool) -> Condition {
         Condition { holds, argument }
     }
@@ -95,7 +97,7 @@ impl Condition {
         Condition::new(mask, |value, mask| value & mask != 0)
     }
 
-    /// None of these bits is set.
+    /// The condition that none of these bits is set.
     pub fn none_set(mask: u64) -> Condition {
         Condition::new(mask, |value, mask| value & mask == 0)
     }
@@ -141,7 +143,7 @@ impl Access {
         }
     }
 
-    /// An access that touches nothing that another thread could see: carries a [`choose`].
+    /// An access that touches nothing visible to other threads, for use with [`choose`].
     #[track_caller]
     #[inline]
     pub fn local() -> Access {
@@ -169,8 +171,8 @@ impl Access {
         Access::new(location, Kind::Update)
     }
 
-    /// One of the owners that the location counts gives up. The last one is a write, the others are
-    /// [`Effect::counted`].
+    /// An access that gives up one of the owners that the location counts. The last one is a write,
+    /// the others are [`Effect::counted`].
     #[track_caller]
     #[inline]
     pub(crate) fn giving_up(location: usize) -> Access {
@@ -185,9 +187,9 @@ impl Access {
         self
     }
 
-    /// On which values of the location an update replaces the value: those a compare-exchange
-    /// expects, those that differ from what a swap writes. Without it the engine reckons with all
-    /// values, which costs executions that turn out redundant, and nothing else.
+    /// The values of the location for which an update replaces the value: those that a
+    /// compare-exchange expects, those that differ from what a swap writes. Without this the engine
+    /// assumes all values, which only costs redundant executions.
     #[inline]
     pub fn changing(mut self, values: Condition) -> Access {
         self.changes = Some(values);
@@ -201,14 +203,14 @@ impl Access {
         self
     }
 
-    /// How the access is called in a printed trace: `AtomicU64::load`, `Mutex::lock`, `free`.
+    /// The name of the access in a printed trace: `AtomicU64::load`, `Mutex::lock`, `free`.
     #[inline]
     pub fn named(mut self, name: &'static str) -> Access {
         self.name = name;
         self
     }
 
-    /// Whether it may replace the value of its location, if that is this one.
+    /// Whether it may replace the value of its location, if the location has this value.
     pub(crate) fn may_change(&self, value: u64) -> bool {
         match self.kind {
             Kind::Read => false,
@@ -217,8 +219,7 @@ impl Access {
         }
     }
 
-    /// The line of the user's that a printed trace shows; taken from `#[track_caller]` if not
-    /// given.
+    /// The source line that a printed trace shows; the default comes from `#[track_caller]`.
     #[inline]
     pub fn at(mut self, caller: &'static Location<'static>) -> Access {
         self.caller = caller;
@@ -232,9 +233,9 @@ pub struct Effect {
     pub(crate) before: u64,
     pub(crate) after: u64,
     pub(crate) wrote: bool,
-    /// It changed how many handles there are: the owners, whose number the value is, or the `Weak`
-    /// ones, whose number it is not. It commutes with reads and with others of its kind, but a loop
-    /// that does it does not only read: others may see the count change in every round.
+    /// It changed the number of handles: of owners, whose number is the value, or of `Weak`
+    /// handles, whose number is not. It commutes with reads and with other count changes. But it is
+    /// no read: in a waiting loop, other threads may see the count change in every round.
     pub(crate) counted: bool,
 }
 
@@ -245,7 +246,7 @@ impl Effect {
         Effect { before: value, after: value, wrote: false, counted: false }
     }
 
-    /// The value was replaced without being looked at.
+    /// The value was replaced without being read.
     #[inline]
     pub fn write(before: u64, after: u64) -> Effect {
         Effect { before, after, wrote: true, counted: false }
@@ -264,7 +265,7 @@ impl Effect {
     }
 }
 
-/// Why an execution is a failure, told by a front end.
+/// Why an execution is a failure, as a front end reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
@@ -277,15 +278,16 @@ pub enum Failure {
     },
     /// Every thread that has not ended waits for ever.
     Deadlock {
-        /// Which thread waits for what, one line each.
+        /// What each thread waits for, one line per thread.
         waiting: Vec<String>,
     },
     /// As [`Failure::Deadlock`], and at least one of them spins.
     Livelock {
-        /// Which thread waits for what, one line each.
+        /// What each thread waits for, one line per thread.
         waiting: Vec<String>,
     },
-    /// Two accesses of which one writes are not ordered by what the program's orderings promise.
+    /// Two accesses, at least one of them a write, that the program's memory orderings do not
+    /// order.
     Race {
         /// The earlier access, `thread, name, file:line:column`.
         first: String,
@@ -294,49 +296,49 @@ pub enum Failure {
     },
     /// Memory was misused: use after free, double free, leak.
     Memory {
-        /// What happened, a sentence.
+        /// A sentence that describes the failure.
         what: String,
     },
-    /// The same schedule led elsewhere than before: something that the engine does not see decides
-    /// too (time, addresses, random numbers, threads of the OS).
+    /// The same schedule led to another execution: something else that the engine does not see
+    /// affects the program (time, addresses, random numbers, OS threads).
     Nondeterminism {
-        /// Where it showed.
+        /// The event where the difference appeared.
         what: String,
     },
     /// Anything else that a front end calls a failure.
     Other {
-        /// What happened, a sentence.
+        /// A sentence that describes the failure.
         what: String,
     },
 }
 
 /// State that a front end keeps for one execution: clocks, arenas, virtual time, thread locals.
 ///
-/// There is one of each type for each OS thread that explores; it is made when first asked for, and
+/// There is one state of each type on each OS thread that explores. It is created on first use and
 /// serves one exploration after the other.
 pub trait PerExecution: Default + 'static {
     /// Makes it as new, before each execution; keeps its memory.
     fn reset(&mut self);
 
-    /// Runs in each thread after its body, as user code: for the destructors of thread locals.
+    /// Runs in each thread after its body, as user code: runs the destructors of thread locals.
     fn thread_ends() {}
 
-    /// Looks at the state after an execution in which all threads have ended: for leaks.
+    /// Checks the state after an execution in which all threads have ended, for leaks.
     fn execution_ends(&mut self) -> Option<Failure> {
         None
     }
 
-    /// Gives back what must not outlive an exploration.
+    /// Releases what must not outlive an exploration.
     fn exploration_ends(&mut self) {}
 
-    /// What user code can change without an event, besides its stacks.
+    /// The memory that user code can change without an event, besides its stacks.
     fn memory(&self) -> MemorySum {
         MemorySum::default()
     }
 }
 
-/// The memory that user code can change without an event, summed up: a thread whose round of reads
-/// leaves this as it is, and its own stack and those of others, waits.
+/// A sum over the memory that user code can change without an event. A thread waits if a round of
+/// its reads leaves this sum, its own stack and those of other threads unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemorySum {
     /// A sum of a hash of each word and its address.
@@ -351,7 +353,7 @@ pub fn active() -> bool {
     calls::active()
 }
 
-/// The thread that asks.
+/// The current thread.
 #[inline]
 pub fn current_thread() -> ThreadId {
     calls::with(|e| e.current_thread())
@@ -363,15 +365,15 @@ pub fn point(access: &Access) {
     calls::point(access);
 }
 
-/// Says what the access of the last [`point`] did.
+/// Reports what the access of the last [`point`] did.
 #[inline]
 pub fn record(effect: Effect) {
     calls::record(effect);
 }
 
-/// Removes what the engine left below the caller's frame, where the thread may be spinning: called
-/// when an event is over, from the frame that called [`point`]. Without it a spin loop whose rounds
-/// differ in such leftovers is not recognised.
+/// Clears what the engine left below the caller's frame if the thread may be spinning. Call it when
+/// an event is over, from the frame that called [`point`]. Without it, a spin loop whose rounds
+/// differ only in such leftovers is not recognised.
 #[inline(always)]
 pub(crate) fn sweep() {
     calls::sweep();
@@ -382,40 +384,39 @@ pub fn value(location: usize) -> u64 {
     calls::with(|e| e.value(location))
 }
 
-/// Another object is at a location than before, and has this value. Not an event.
+/// Declares that a new object with this value is at a location. Not an event.
 ///
-/// What was done to the former object has nothing to do with this one: a race is not looked for
-/// among its accesses, nor is a value. Its accesses must all happen before those of the new one, as
-/// they do where memory is used again.
+/// Accesses to the former object no longer count, neither for races nor for the value. All of them
+/// must happen before those of the new object, as is the case when memory is reused.
 pub fn renew_location(location: usize, value: u64) {
     calls::with(|e| e.renew_location(location, value));
 }
 
-/// Sets the value of a location while the thread unwinds, when nothing is recorded: a lock that is
-/// released then is free if the panic is caught. Not an event.
+/// Sets the value of a location while the thread unwinds and nothing is recorded, so that a lock
+/// released meanwhile is free if the panic is caught. Not an event.
 pub(crate) fn amend(location: usize, value: u64) {
     calls::with(|e| e.amend(location, value));
 }
 
-/// A location that no address has and that is the same in each execution that has run the same way
+/// A location that is not an address. It is the same in every execution that has run the same way
 /// so far.
 pub fn fresh_location() -> usize {
     calls::with(|e| e.fresh_location())
 }
 
-/// One of `0..count`, each of which is explored; only between a [`point`] and its [`record`], at
-/// most once. 0 is tried first.
+/// One of `0..count`; each of them is explored, 0 first. May be called only between a [`point`] and
+/// its [`record`], and at most once.
 ///
-/// For what the environment decides: which waiter is woken, whether a weak compare-exchange fails.
+/// For choices of the environment: which waiter is woken, whether a weak compare-exchange fails.
 pub fn choose(count: u32) -> u32 {
     calls::with(|e| e.choose(count))
 }
 
-/// Starts a thread. The caller goes on; the new thread runs up to its first point at once, which
-/// nobody can tell apart from running there later.
+/// Starts a thread. The caller continues. The new thread runs up to its first point immediately; no
+/// thread can distinguish that from running there later.
 ///
-/// An event only where the order of operations depends on it: inside an operation, which has been
-/// called before its threads make theirs, and after one that has made none.
+/// This is an event only if the order of operations depends on it: inside an operation, since the
+/// operation was called before its threads call theirs, and after an operation that made no event.
 #[track_caller]
 pub fn spawn(body: Box<dyn FnOnce()>) -> ThreadId {
     // SAFETY: the body borrows nothing.
@@ -435,26 +436,25 @@ pub(crate) unsafe fn spawn_borrowing(
 }
 
 /// The location that becomes 1 when a thread has ended: a join is a read of it that waits for 1. A
-/// front end may give it another value before, when the body of the thread is over and destructors
-/// of its thread locals are not.
+/// front end may set another value before that, when the body of the thread is over but not the
+/// destructors of its thread locals.
 pub fn ended(thread: ThreadId) -> usize {
     calls::ended(thread)
 }
 
-/// A location that belongs to a thread, and is the same whoever asks for it first: another one for
+/// A location that belongs to a thread, whichever thread requests it first: a different one for
 /// each `which` from 1 on.
 pub(crate) fn of_thread(thread: ThreadId, which: u8) -> usize {
     calls::of_thread(thread, which)
 }
 
-/// The thread says that others should run (`spin_loop`, `yield_now`): a search that is free to
-/// choose lets them go first. That changes the order in which executions are explored, and nothing
-/// else.
+/// The thread hints that others should run (`spin_loop`, `yield_now`). A search that is free to
+/// choose schedules them first. That changes only the order in which executions are explored.
 pub fn spin_hint() {
     calls::with(|e| e.spin_hint());
 }
 
-/// Whether the environment may fail an access, or end a wait, for no reason:
+/// Whether the environment may fail an access or end a wait spuriously:
 /// [`Exploration::spurious`](super::Exploration::spurious).
 pub fn spurious() -> bool {
     calls::with(|e| e.spurious)
@@ -466,12 +466,12 @@ pub(crate) fn count_events() -> usize {
     calls::with(|e| e.trace.len())
 }
 
-/// How many events of a thread happen before whatever the thread that asks does next.
+/// How many events of a thread happen before the next event of the current thread.
 pub(crate) fn known_events(of: ThreadId) -> u32 {
     calls::with(|e| e.known_events(of.0))
 }
 
-/// How many events the thread that asks has made.
+/// How many events the current thread has made.
 pub(crate) fn own_events() -> u32 {
     calls::with(|e| e.trace.count_of(e.current_thread().0))
 }
@@ -486,24 +486,24 @@ pub(crate) fn time_passes() {
     calls::with(|e| e.time_passes());
 }
 
-/// The thread looks at its virtual time.
+/// The current thread reads its virtual time.
 pub(crate) fn time_is_asked() {
     calls::with(|e| e.time_is_asked());
 }
 
 /// Notes that the thread calls an operation of the object under test. Not a scheduling point.
 ///
-/// The number is the caller's: it finds the operation again by it.
+/// The caller chooses the number and identifies the operation by it.
 pub fn operation_begins(operation: u64) {
     calls::with(|e| e.operation_begins(operation));
 }
 
-/// Notes that the operation of this thread returns, with a number that stands for its result.
+/// Notes that the current operation of this thread returns. The number stands for its result.
 pub fn operation_ends(result: u64) {
     calls::with(|e| e.operation_ends(result));
 }
 
-/// Notes an access to plain memory, which is not an event, for those who read the steps. Says its
+/// Notes an access to plain memory for display among the steps. It is not an event. Returns its
 /// number.
 pub(crate) fn aside(location: usize, wrote: bool, caller: &'static Location<'static>) -> usize {
     calls::with(|e| e.aside(location, wrote, caller))
@@ -514,24 +514,24 @@ pub(crate) fn aside_wrote(number: usize) {
     calls::with(|e| e.trace.asides[number].wrote = true);
 }
 
-/// Whether the execution has failed already, since a panic is on its way that nobody catches:
-/// nothing is recorded, and nothing matters.
+/// Whether the execution has already failed, because a panic that nobody catches is unwinding.
+/// Nothing is recorded then, and nothing matters.
 pub(crate) fn is_lost() -> bool {
     calls::with(|e| e.unwinding.is_passive())
 }
 
-/// Nothing can be done without what another thread has not left yet, in an execution that
-/// [`is_lost`]. If its panic is caught, it is run again so that the other thread comes first.
+/// Gives up an execution that [`is_lost`] because it needs something that another thread still
+/// holds. If the panic is caught, the execution runs again so that the other thread comes first.
 pub(crate) fn give_up() -> ! {
     calls::give_up()
 }
 
-/// As std's `panicking`, for the thread that asks.
+/// As std's `panicking`, for the current thread.
 pub(crate) fn is_panicking() -> bool {
     calls::with(|e| e.is_panicking())
 }
 
-/// As [`fail`], but it returns where the thread unwinds: then [`is_lost`].
+/// As [`fail`], but returns if the thread unwinds; then [`is_lost`] holds.
 pub(crate) fn end(failure: Failure) {
     calls::end(failure);
 }
@@ -549,7 +549,7 @@ pub fn with_state<T: PerExecution, R>(function: impl FnOnce(&mut T) -> R) -> R {
     calls::with_state(|state, _| function(state))
 }
 
-/// As [`with_state`], and says which thread asks.
+/// As [`with_state`], and passes the current thread.
 #[inline]
 pub(crate) fn with_own_state<T: PerExecution, R>(
     function: impl FnOnce(&mut T, ThreadId) -> R,

@@ -1,22 +1,23 @@
-//! The real-time orders that the operations of a trace can have.
+//! Finds the real-time orders that the operations of a trace can have.
 //!
-//! Executions that differ in the order of independent events are explored once, but a history is
-//! more than results: which operation returned before which was called differs among them. So for a
-//! trace, without running anything again, this finds all the interval orders of its operations over
-//! all linear extensions of happens-before, with each call as late and each return as early as can
-//! be: just before the first, just after the last event of the operation. An order that demands
-//! less than another cannot be violated where the other is not, so only maximal ones are returned.
+//! Executions that differ only in the order of independent events are explored once. But a history
+//! is more than results: these executions differ in which operation returned before which was
+//! called. So this module computes, without another run, all interval orders of the trace's
+//! operations over all linear extensions of happens-before. Each call is as late and each return as
+//! early as possible: just before the first, just after the last event of the operation. If one
+//! order requires less than another, any history that violates it also violates the other. So only
+//! maximal orders are returned.
 //!
-//! **Algorithm.** Only the first and last event of each operation matter, ordered as their clocks
-//! say. A return that can happen does, at once: later would only demand less. So which operations
-//! have returned is a function of which have been called, and the search is a dynamic program over
-//! the sets of called operations that are closed under happens-before, one operation more at each
-//! level; a set keeps the maximal orders among its members, and an order that another one contains
-//! is dropped at once, since what can follow is the same for both.
+//! **Algorithm.** Only the first and the last event of each operation matter, ordered by their
+//! clocks. A return happens as soon as it can, because a later return would only require less. So
+//! the set of called operations determines which ones have returned. The search is a dynamic
+//! program over the sets of called operations that are closed under happens-before, with one more
+//! operation at each level. A set keeps the maximal orders among its members. An order that another
+//! one contains is dropped at once, since the same operations can follow both.
 //!
-//! Cost: the number of closed sets, at most the product of each thread's operations and one, times
-//! the orders kept. That may be more than there is room for: then there is no answer, and none
-//! where the caller says in between that a limit was reached.
+//! Cost: the number of closed sets, at most the product over the threads of their operations plus
+//! one, times the orders kept. If that exceeds the memory limit there is no answer, and none if the
+//! caller reports meanwhile that a limit was reached.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -24,14 +25,14 @@ use hashbrown::HashMap;
 use super::report::Stop;
 use super::trace::{NONE, Trace};
 
-/// How many operations an execution may have for its orders to be found.
+/// An execution with more operations gets no orders.
 pub const MAX_OPERATIONS: usize = 128;
 
-/// How many bytes the orders of one level may take. Programs that people explore to the end need a
+/// Maximum bytes for the orders of one level. Programs that can be explored completely need a
 /// thousandth of it.
 const MOST_BYTES: usize = 1 << 27;
 
-/// Comparisons between two looks at the limits: a millisecond or so.
+/// Comparisons between two checks of the limits: about a millisecond.
 const COMPARISONS_AT_ONCE: usize = 1 << 14;
 
 /// Why the orders of a trace were not found.
@@ -45,7 +46,7 @@ pub(crate) enum Unfinished {
     Stopped(Stop),
 }
 
-/// Asked again and again: an error says which limit was reached.
+/// Called repeatedly: an error names the limit that was reached.
 type MayGoOn<'a> = &'a dyn Fn() -> Result<(), Stop>;
 
 /// A call of an operation, with its result.
@@ -55,12 +56,12 @@ pub struct Operation {
     pub thread: u32,
     /// The number that its call was given.
     pub operation: u64,
-    /// The number that its result was given; None if it has not returned.
+    /// The number of its result; `None` if it has not returned.
     pub result: Option<u64>,
 }
 
-/// Which operations precede which: for each operation the set of those that returned before it was
-/// called, as bits.
+/// Which operations precede which: for each operation, a bit set of those that returned before it
+/// was called.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IntervalOrder {
     before: Box<[u128]>,
@@ -92,19 +93,19 @@ pub struct Histories {
     pub orders: Vec<IntervalOrder>,
 }
 
-/// The first or last event of an operation, or the place of one that has none.
+/// The first or last event of an operation, or its place in its thread if it has no events.
 #[derive(Clone, Copy)]
 struct Place {
     thread: u32,
     /// The thread's last event up to here: itself, if there is one.
     event: u32,
-    /// What a clock must show of the thread to be after this place.
+    /// A clock is after this place if its entry for the thread is at least this number.
     number: u32,
     /// Among places of the thread with the same number.
     rank: u32,
 }
 
-/// Where an operation begins and ends, and what must come first: sets of operations, as bits.
+/// Where an operation begins and ends, and which operations must come first: bit sets.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     called: u128,
@@ -140,8 +141,7 @@ pub(crate) fn histories(trace: &Trace, may_go_on: MayGoOn<'_>) -> Result<Histori
         if a.thread == b.thread {
             return a.rank < b.rank || (a.rank == b.rank && a.number <= b.number);
         }
-        // After a place without an event is what is after the thread's next event: its number is
-        // that one's.
+        // A place without an event has the clock of the thread's next event.
         trace.clock_after(b.thread, b.event)[a.thread as usize] >= a.number
     };
     let count = spans.len();
@@ -261,7 +261,7 @@ fn closure(called: u128, returns: &[Needs], returning: u128) -> u128 {
     }
 }
 
-/// Adds an order unless one that is there contains it; drops those that it contains.
+/// Adds an order unless a kept order contains it; drops those that it contains.
 fn keep_maximal(orders: &mut Vec<Box<[u128]>>, order: Box<[u128]>) {
     if orders.iter().any(|other| contains(other, &order)) {
         return;
@@ -274,7 +274,7 @@ fn contains(a: &[u128], b: &[u128]) -> bool {
     a.iter().zip(b).all(|(a, b)| b & !a == 0)
 }
 
-/// The orders of several traces with the same results, together: only maximal ones, in ascending
+/// The union of the orders of several traces with the same results: only maximal ones, in ascending
 /// order.
 pub fn union_of_orders(sets: impl IntoIterator<Item = Vec<IntervalOrder>>) -> Vec<IntervalOrder> {
     let mut all: Vec<Box<[u128]>> = Vec::new();
@@ -291,7 +291,7 @@ pub fn union_of_orders(sets: impl IntoIterator<Item = Vec<IntervalOrder>>) -> Ve
 mod tests {
     use super::*;
 
-    /// The orders of so many operations that do not touch each other.
+    /// The orders of this many operations that are all independent.
     fn of_independent(
         count: usize,
         most_bytes: usize,

@@ -1,7 +1,6 @@
 //! The table of the locations that an execution has touched: last value, last access.
 //!
-//! Open addressing, emptied in constant time by a generation number: it is cleared once an
-//! execution.
+//! Open addressing. A generation number empties it in constant time, once per execution.
 
 use super::trace::NONE;
 
@@ -17,7 +16,7 @@ struct Slot {
 pub(crate) struct Locations {
     slots: Vec<Slot>,
     generation: u32,
-    /// Where the locations of this execution are.
+    /// The occupied slots of this execution.
     used: Vec<u32>,
 }
 
@@ -38,7 +37,7 @@ impl Locations {
         }
     }
 
-    /// The slot of a location, or the free one where it would be.
+    /// The slot of a location, or the free slot where it would go.
     #[inline]
     fn find(&self, location: usize) -> usize {
         let mask = self.slots.len() - 1;
@@ -60,7 +59,7 @@ impl Locations {
         if slot.generation == self.generation { slot.value } else { 0 }
     }
 
-    /// The last touch, [`NONE`] if there is none.
+    /// The last touch; [`NONE`] if there is none.
     #[inline]
     pub(crate) fn last(&self, location: usize) -> u32 {
         let slot = &self.slots[self.find(location)];

@@ -1,8 +1,8 @@
 //! The engine: runs a program repeatedly, once for each schedule that it chooses.
 //!
-//! A front end tells it what the threads of the program are about to do, through [`interface`]; an
-//! [`Exploration`] says which schedules are wanted; a [`Report`] says what came of them. Values are
-//! sequentially consistent: an atomic's ordering does not change what is read.
+//! A front end announces through [`interface`] what the threads of the program are about to do. An
+//! [`Exploration`] selects the schedules, and a [`Report`] gives the result. Values are
+//! sequentially consistent: the ordering of an atomic does not affect which value is read.
 
 mod arena;
 mod bounded;

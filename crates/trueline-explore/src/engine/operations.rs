@@ -1,4 +1,5 @@
-//! Where operations of the user's begin and end in an execution, and what they do to plain memory.
+//! The beginning and end of the user's operations in an execution, and their accesses to plain
+//! memory.
 
 use std::panic::Location;
 
@@ -6,8 +7,8 @@ use super::execution::Machine;
 use super::trace::{Aside, OperationSpan};
 
 impl Machine {
-    /// Whether the current thread is inside an operation, or has made no event since one that made
-    /// none.
+    /// Whether the current thread is inside an operation, or has made no event since an operation
+    /// that made none.
     pub(super) fn spawning_is_an_event(&self) -> bool {
         let thread = self.current;
         let inside = self.threads[thread as usize].operation.is_some();

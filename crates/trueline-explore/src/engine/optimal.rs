@@ -1,4 +1,4 @@
-//! Every trace once: Optimal-DPOR.
+//! Explores every trace once: Optimal-DPOR.
 //!
 //! After Abdulla, Aronsson, Jonsson and Sagonas, 'Source Sets' (J. ACM 2017), algorithm 2:
 //! depth-first search over executions. After each execution every race in it is reversed, and the
@@ -6,32 +6,34 @@
 //! thread that sleeps there could begin it. Sleeping threads are those whose event, run there, has
 //! been explored and has not been interfered with since.
 //!
-//! All races of an execution are reversed, those too whose events earlier executions had as well:
-//! the sequence contains all that does not depend on the first event, up to the end of the
-//! execution, and that differs from one execution to the next.
+//! It reverses all races of an execution, even if earlier executions had the same two events. The
+//! sequence that reverses a race contains everything up to the end of the execution that does not
+//! depend on the first event, and that differs from one execution to the next.
 //!
-//! What a read-modify-write did is known once it has run, so a sleeping thread keeps the footprint
-//! that its event had; what it will have when a race is reversed is foretold from the value that
-//! its location has there.
+//! The effect of a read-modify-write is known only after it has run, so a sleeping thread keeps the
+//! footprint that its event had. The footprint at the time of a reversal is predicted from the
+//! value that its location has there.
 //!
-//! **Sleepers where no tree leads.** A wakeup sequence wakes all that sleep where it was inserted;
-//! the algorithm rests on that: a reversal that a sleeping thread could begin may be left out,
-//! because the exploration of that thread has inserted all that is still missing. Where a sequence
-//! was foretold too cautiously, or a choice left its path, threads may sleep on after it. Those are
-//! marked as foreign, and leave out only what begins with an event of theirs: there the search is
-//! source-DPOR with sleep sets, which misses nothing, but may begin executions that it gives up.
+//! **Sleepers outside of wakeup trees.** A wakeup sequence wakes all threads that sleep where it
+//! was inserted, and the algorithm relies on that: it may omit a reversal that a sleeping thread
+//! could begin, because the exploration of that thread has inserted everything that is missing. If
+//! a sequence was predicted too cautiously, or a choice left its path, threads may stay asleep
+//! after it. These sleepers are marked as foreign. They exclude only sequences that begin with one
+//! of their events: there the search is source-DPOR with sleep sets, which misses nothing but may
+//! begin executions that it gives up.
 //!
 //! Choices of the environment are part of an event: all of them are explored before the thread
-//! falls asleep. Whatever is chosen, the event conflicts with all that any outcome conflicts with:
-//! else a schedule in which the choice was harmless would be taken to cover those in which it is
-//! not. That costs executions that differ only in the order of a harmless outcome.
+//! falls asleep. Whatever is chosen, the event conflicts with everything that any outcome conflicts
+//! with. Otherwise a schedule with a harmless choice would seem to cover those with a harmful one.
+//! This costs executions that differ only in the order of a harmless outcome.
 //!
 //! **Invariant**: if the environment chooses nothing, no execution repeats another up to the order
-//! of independent events; if moreover every effect is foretold exactly, none is given up because
-//! all that can run is asleep (`blocked` counts those).
+//! of independent events. If moreover every effect is predicted exactly, no execution is given up
+//! because all threads that can run are asleep (`blocked` counts those).
 //!
-//! Cost: an execution of `n` events has at most as many races as pairs of conflicting events; each
-//! is `O(n)` clock comparisons, and `O(n)` for each sleeping thread and each tree node passed.
+//! Cost: an execution of `n` events has at most as many races as pairs of conflicting events. Each
+//! race costs `O(n)` clock comparisons, and `O(n)` for each sleeping thread and each tree node
+//! passed.
 
 use super::footprint::Footprint;
 use super::races::{Race, Races};
@@ -44,32 +46,33 @@ use super::wakeup::{Sequence, WakeupNode, WakeupTrees};
 pub(crate) struct Sleeper {
     pub(crate) thread: u32,
     pub(crate) footprint: Footprint,
-    /// It slept already where the search was not led by a wakeup tree any more.
+    /// It was already asleep when the search left the wakeup tree.
     pub(crate) foreign: bool,
 }
 
 impl Sleeper {
-    /// Whether the thread's event would not commute with this one, where this one began.
+    /// Whether the thread's event would not commute with this one, at the point where this one
+    /// began.
     #[inline]
     pub(crate) fn is_woken_by(&self, event: &Event) -> bool {
         self.footprint.conflicts(&event.footprint)
-            // There were two owners: had the thread given up first, this event would have been the
-            // last.
+            // There were two owners: if the thread had given up its own first, this event would
+            // have given up the last.
             || self.footprint.both_give_up(&event.footprint) && event.effect.before == 2
     }
 }
 
-/// A state on the way to the current execution's end, and what was chosen there.
+/// A state of the current execution, and what was chosen there.
 struct Node {
     thread: u32,
-    /// What the environment chose in this event, what it chose first, and out of how many.
+    /// What the environment chose in this event, what it chose first, and the number of choices.
     choice: u32,
     first_choice: u32,
     choices: u32,
     sleepers: Vec<Sleeper>,
     /// The wakeup tree, without the branch under way.
     pending: u32,
-    /// The location that the event must touch, if it has been seen in another execution.
+    /// The location that the event must touch, if another execution has made this event.
     expected: Option<usize>,
 }
 
@@ -96,8 +99,8 @@ impl Node {
         self.sleepers.iter_mut().for_each(|sleeper| sleeper.foreign = true);
     }
 
-    /// Takes the next branch out of the wakeup tree. One whose thread sleeps is passed over: what
-    /// its event would do was foretold too cautiously, and it is explored elsewhere.
+    /// Takes the next branch out of the wakeup tree. Skips a branch whose thread sleeps: its effect
+    /// was predicted too cautiously, and it is explored elsewhere.
     #[inline]
     fn next_branch(&mut self, trees: &mut WakeupTrees) -> Option<WakeupNode> {
         if self.pending == NONE { None } else { self.take_branch(trees) }
@@ -121,8 +124,8 @@ pub(crate) struct Optimal {
     /// One for each event of the current execution, and spare ones.
     nodes: Vec<Node>,
     trees: WakeupTrees,
-    /// How many events of the execution are decided; those before the last are as in the execution
-    /// before.
+    /// The number of decided events of the execution. All but the last are the same as in the
+    /// previous execution.
     decided: usize,
     races: Races,
     items: Vec<u32>,
@@ -136,8 +139,8 @@ impl Optimal {
         self.decided.saturating_sub(1)
     }
 
-    /// Makes it as new; keeps its memory. A node is made as new when the event before it runs, and
-    /// the first one here.
+    /// Resets it and keeps its memory. A node is reset when the event before it runs; the first one
+    /// here.
     pub(crate) fn renew(&mut self) {
         if let Some(root) = self.nodes.first_mut() {
             root.sleepers.clear();
@@ -153,7 +156,8 @@ impl Optimal {
         }
     }
 
-    /// Looks at the execution that has ended and turns to the next. False: there is none.
+    /// Takes in the execution that has ended and moves on to the next one. Returns false if there
+    /// is none.
     pub(crate) fn advance(&mut self, trace: &Trace, blocked: &[BlockedThread]) -> bool {
         let mut races = std::mem::take(&mut self.races);
         races.find(trace, blocked, |race| self.reverse(trace, race));

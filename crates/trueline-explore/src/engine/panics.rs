@@ -1,5 +1,5 @@
-//! The one panic hook: silent inside an exploration, where a panic is a result, and where the
-//! harness asks; as before elsewhere.
+//! The only panic hook. It is silent inside an exploration, where a panic is a result, and where
+//! the harness asks for silence. Elsewhere the previous hook runs.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -11,12 +11,11 @@ use super::interface::Failure;
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
-    /// Where the last panic that was kept quiet happened.
+    /// The source line of the last panic that was silenced.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Installs the hook, once in a process. The hook that was there before is called for panics
-/// outside of explorations.
+/// Installs the hook, once per process. Panics outside of explorations go to the previous hook.
 pub(crate) fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -39,7 +38,7 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// A panic that was caught, and where it happened.
+/// A caught panic and its source line.
 pub(crate) struct Caught {
     pub(crate) payload: Box<dyn Any + Send>,
     at: Option<String>,

@@ -1,22 +1,22 @@
 //! Optimal-DPOR on several cores: the same traces, each once.
 //!
 //! Wakeup trees and the executions explored so far form one tree, behind one lock. A worker claims
-//! a branch that is waiting, runs the program along it, and then takes what it found into the tree.
-//! Siblings are ordered; a branch is explored with those before it asleep, whether they are
-//! finished or still under way. A reversed race is inserted where the first event began. There, a
-//! sibling before that event's branch covers the sequence if it could begin it; later siblings are
-//! followed as wakeup trees are, claimed or not, down to where a wakeup sequence ended and the
-//! search was free.
+//! a waiting branch, runs the program along it, and merges its findings into the tree. Siblings are
+//! ordered: a branch is explored with all earlier siblings asleep, whether they are finished or
+//! still running. A reversed race is inserted where its first event began. An earlier sibling of
+//! that event's branch covers the sequence if it could begin it. Later siblings are followed as in
+//! a wakeup tree, claimed or not, down to where a wakeup sequence ended and the search was free.
 //!
-//! **The same result as on one core.** Each trace is explored exactly once in either search, so the
-//! counts agree, though representatives and their order may differ. A failure is not reported from
-//! here: the caller runs the sequential search up to its first failure.
+//! **The same result as on one core.** Either search explores each trace exactly once, so the
+//! counts agree, although representatives and their order may differ. This search does not report
+//! failures: the caller runs the sequential search up to its first failure.
 //!
-//! **Memory.** What lies to the left of the leftmost branch that is not finished is forgotten, but
-//! for the first event of each branch, which the others need to know as asleep. Workers claim
-//! branches deep on the left first.
+//! **Memory.** Everything to the left of the leftmost unfinished branch is freed, except for the
+//! first event of each branch, which the other branches need as a sleeper. Workers claim branches
+//! deep on the left first.
 //!
-//! Threads get their names from one table, so that all workers mean the same by them.
+//! All workers take the numbers of threads from one table, so that a number means the same thread
+//! to all.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 
@@ -40,13 +40,13 @@ struct Node {
     sleepers: Vec<Sleeper>,
     children: SmallVec<[u32; 2]>,
     claimed: bool,
-    /// A wakeup sequence ends here: what comes after is explored freely.
+    /// A wakeup sequence ends here: everything after it is explored freely.
     leaf: bool,
     /// It is waiting to be explored freely.
     waiting: bool,
     /// How many branches below wait or are under way.
     open: u32,
-    /// Its event has run: who sleeps here is known.
+    /// Its event has run, so its sleepers are known.
     executed: bool,
     /// Another choice of the environment in the event of a sibling.
     alternative: bool,
@@ -74,10 +74,10 @@ impl Node {
     }
 }
 
-/// Everything explored so far, and what is still to be.
+/// Everything explored so far, and the branches still to be explored.
 struct Tree {
     nodes: Arena<Node>,
-    /// Nodes that may have something waiting; the last is looked at first.
+    /// Nodes that may have a waiting branch; workers take the last one first.
     waiting: Vec<u32>,
     active: usize,
     /// Workers that wait for something to claim.
@@ -98,7 +98,7 @@ pub(crate) struct Parallel {
 pub(crate) struct Worker {
     /// From the root to the branch that was claimed; after the run, to its end.
     path: Vec<u32>,
-    /// The execution before, for what both have in common.
+    /// The previous execution, to find the common prefix.
     last_path: Vec<u64>,
     steps: Vec<PathStep>,
     /// How many steps are prescribed.
@@ -112,7 +112,7 @@ pub(crate) struct Worker {
     items: Vec<u32>,
 }
 
-/// One event of the path, and who sleeps before it.
+/// One event of the path, and the threads that sleep before it.
 #[derive(Default)]
 struct PathStep {
     thread: u32,
@@ -155,8 +155,8 @@ impl Parallel {
         self.lock().blocked
     }
 
-    /// Claims a branch. None: the search is over. Else how many events are those of the worker's
-    /// last execution.
+    /// Claims a branch. Returns how many events it shares with the worker's last execution, or
+    /// `None` if the search is over.
     pub(crate) fn claim(&self, worker: &mut Worker) -> Option<usize> {
         let mut tree = self.lock();
         loop {
@@ -233,7 +233,8 @@ impl Tree {
         }
     }
 
-    /// The path to the next branch, claimed; returns how much of it has been run before.
+    /// Claims the next branch and writes its path; returns the length of the prefix that has been
+    /// run before.
     fn next_branch(&mut self, path: &mut Vec<u32>) -> Option<usize> {
         while let Some(&at) = self.waiting.last() {
             if !self.node(at).executed {
@@ -245,15 +246,15 @@ impl Tree {
             if self.node(at).waiting {
                 self.node_mut(at).waiting = false;
             } else {
-                // Its siblings before it must have run: it must be known exactly with what they
-                // sleep.
+                // Its earlier siblings must have run, because their exact footprints as sleepers
+                // are needed.
                 let next = self.node(at).children.iter().find(|&&c| !self.node(c).executed);
                 let Some(&branch) = next.filter(|&&branch| !self.node(branch).claimed) else {
                     // It comes back when they have.
                     self.waiting.pop();
                     continue;
                 };
-                // Of each chain its first path; what else it has waits on its own.
+                // Only the first path of each chain; its other branches wait on their own.
                 end = branch;
                 self.node_mut(end).claimed = true;
                 while let Some(&first) = self.node(end).children.first() {
@@ -316,7 +317,8 @@ impl Tree {
         }
     }
 
-    /// What else the environment may choose in an event: branches beside it, explored freely.
+    /// Adds the other choices that the environment has in an event: sibling branches, explored
+    /// freely.
     fn add_choices(&mut self, index: u32, choices: u32) {
         let (parent, thread, choice) = {
             let node = self.node(index);
@@ -337,12 +339,12 @@ impl Tree {
         self.waiting.push(parent);
     }
 
-    /// A prescribed event whose thread slept: it is explored elsewhere. If it was the only one
-    /// there, the node is explored freely.
+    /// Handles a prescribed event whose thread slept: it is explored elsewhere. If it was the only
+    /// one there, the node is explored freely.
     fn drop_asleep(&mut self, worker: &mut Worker, depth: usize) {
         let (at, child) = (worker.path[depth], worker.path[depth + 1]);
         let open = self.node(child).open as i32;
-        // This execution counts at the end of the path; the branches below are given up with it.
+        // This execution counts at the end of the path; the branches below it are given up as well.
         let keep = worker.path[depth];
         self.count(child, -open);
         self.count(keep, 1);
@@ -457,14 +459,14 @@ impl Tree {
         }
     }
 
-    /// Not recursive: paths may be as long as executions.
+    /// Iterative, because paths may be as long as executions.
     fn release(&mut self, index: u32) {
         let mut indices = vec![index];
         while let Some(index) = indices.pop() {
             let node = self.node_mut(index);
             indices.extend(std::mem::take(&mut node.children));
             node.sleepers = Vec::new();
-            // Whoever still has it on a list finds nothing there.
+            // A list that still contains it finds nothing there.
             (node.claimed, node.waiting, node.executed) = (true, false, false);
             self.nodes.release(index);
         }
@@ -477,7 +479,7 @@ fn siblings_position(tree: &Tree, parent: u32, index: u32) -> usize {
 }
 
 impl Worker {
-    /// Reads the path out of the tree; returns how many events are those of the last execution.
+    /// Reads the path out of the tree; returns how many events it shares with the last execution.
     fn prepare(&mut self, tree: &Tree, known: usize) -> usize {
         self.known = known;
         self.prescribed = self.path.len() - 1;
@@ -506,7 +508,7 @@ impl Worker {
                 if node.thread == child.thread {
                     continue;
                 }
-                // A thread sleeps with what all its choices touch.
+                // The footprint of a sleeping thread covers all its choices.
                 match step.siblings.iter_mut().find(|sleeper| sleeper.thread == node.thread) {
                     Some(sleeper) => sleeper.footprint.join(&node.footprint),
                     None => step.siblings.push(Sleeper {

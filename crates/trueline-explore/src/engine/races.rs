@@ -1,15 +1,15 @@
-//! The races of a trace that another schedule could resolve the other way.
+//! Finds the races of a trace that another schedule could resolve the other way.
 //!
-//! Two events race if they conflict, belong to different threads, and nothing else forces their
-//! order: the first does not happen before the event that precedes the second in its thread, nor
-//! through another event that conflicts with the second. Reversing the race means to run, from
-//! where the first began, all that does not depend on it, and then the second.
+//! Two events race if they conflict, belong to different threads, and nothing else orders them: the
+//! first does not happen before the predecessor of the second in its thread, nor before another
+//! event that conflicts with the second. To reverse the race, the search runs everything that does
+//! not depend on the first event from the point where it began, and then the second event.
 //!
 //! **Conditions.** An access that waits (a lock, a join, an await) could have run before an earlier
 //! event only if its condition held there. So the walk goes back over the accesses of its location,
 //! past those before which it was disabled, to the first before which it was enabled: past the
-//! unlock, to the lock before it. What waits for ever at the end of an execution has raced in the
-//! same way, though it never ran.
+//! unlock, to the lock before it. An access that waits for ever at the end of an execution has
+//! raced in the same way, although it never ran.
 
 use super::footprint::{Footprint, Watched};
 use super::interface::{Access, Kind, NOWHERE};
@@ -48,7 +48,7 @@ impl Races {
     ) {
         for index in 0..trace.len() as u32 {
             let touches = trace.touches_of(index);
-            // Nobody has touched these before.
+            // These locations have no earlier access.
             if touches.iter().all(|touch| touch.previous == NONE) {
                 continue;
             }
@@ -70,7 +70,7 @@ impl Races {
                 for touch in touches {
                     walk.collect(touch.wrote, touch.previous, &self.clock, &mut self.candidates);
                 }
-                self.settle(&walk, &mut found);
+                self.keep_races(&walk, &mut found);
             }
         }
         for waiting in blocked {
@@ -96,7 +96,7 @@ impl Races {
                     walk.collect(false, last, &self.clock, &mut self.candidates);
                 }
             }
-            self.settle(&walk, &mut found);
+            self.keep_races(&walk, &mut found);
         }
     }
 
@@ -104,7 +104,7 @@ impl Races {
     fn walk(&mut self, walk: &Walk<'_>, wrote: bool, last: u32, found: &mut impl FnMut(Race)) {
         let trace = walk.trace;
         let before = trace.clock_after(walk.thread, walk.previous);
-        // What is known besides, through the races found: nothing yet.
+        // Knowledge from the races found so far: none yet.
         let mut joined = false;
         for touch in trace.conflicting(last, wrote) {
             let ordered = trace.precedes(touch.event, before)
@@ -128,7 +128,7 @@ impl Races {
     }
 
     /// Races among candidates from several locations, latest first.
-    fn settle(&mut self, walk: &Walk<'_>, found: &mut impl FnMut(Race)) {
+    fn keep_races(&mut self, walk: &Walk<'_>, found: &mut impl FnMut(Race)) {
         self.candidates.sort_unstable_by(|a, b| b.cmp(a));
         self.candidates.dedup_by_key(|candidate| candidate.0);
         for &(event, value) in &self.candidates {
@@ -166,8 +166,8 @@ impl Walk<'_> {
         self.access.condition.is_none_or(|c| (c.holds)(value, c.argument))
     }
 
-    /// Walks back over one location; adds those before which the access could have run, with the
-    /// value of its own location there.
+    /// Walks back over one location and adds the events before which the access could have run,
+    /// given the value of its own location there.
     fn collect(&self, wrote: bool, last: u32, clock: &[u32], candidates: &mut Vec<(u32, u64)>) {
         let trace = self.trace;
         for touch in trace.conflicting(last, wrote) {
@@ -184,7 +184,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the access could run if neither an event nor what depends on it had.
+    /// Whether the access could run without an event and everything that depends on it.
     fn enabled_before(&self, event: u32) -> bool {
         if let Some(watched) = self.watched {
             return watched.iter().any(|&(l, seen)| self.value_without(l, event) != seen);
@@ -194,7 +194,7 @@ impl Walk<'_> {
             .is_none_or(|c| (c.holds)(self.value_without(self.access.location, event), c.argument))
     }
 
-    /// The value that a location would have if neither an event nor what depends on it had run.
+    /// The value that a location would have without an event and everything that depends on it.
     fn value_without(&self, location: usize, event: u32) -> u64 {
         if location == NOWHERE {
             return 0;
@@ -213,8 +213,8 @@ impl Walk<'_> {
         value
     }
 
-    /// How many owners its own location would count if neither an event nor what depends on it had
-    /// run.
+    /// How many owners its own location would count without an event and everything that depends on
+    /// it.
     fn owners_without(&self, event: u32) -> u64 {
         let trace = self.trace;
         let mut owners = if self.last == NONE { 0 } else { trace.touch(self.last).after };

@@ -1,4 +1,4 @@
-//! What came of an exploration, and what it claims.
+//! The result of an exploration: failures and coverage.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,18 +11,19 @@ use super::schedule::Schedule;
 use super::visit::Step;
 use trueline::budget::Exhausted;
 
-/// What an exploration found.
+/// The result of an exploration.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the exploration has seen.
+    /// The coverage of the exploration.
     pub scope: Scope,
     /// How many executions ran to their end.
     pub executions: u64,
-    /// How many were given up because what they led to is explored elsewhere. Where the environment
-    /// chooses, that may depend on the number of workers.
+    /// Executions that were given up because their continuations are explored elsewhere. If the
+    /// environment chooses, the number may depend on the number of workers.
     pub blocked: u64,
-    /// The first failure, in the order of the search: the same whatever the number of workers. Only
-    /// if a limit comes first, several workers may have found one that a single worker does not.
+    /// The first failure in the order of the search, which does not depend on the number of
+    /// workers. There is one exception: if a limit is reached first, several workers may have found
+    /// a failure that a single worker does not.
     pub failure: Option<Failure>,
     /// The schedule that leads to the failure.
     pub schedule: Option<Schedule>,
@@ -34,35 +35,36 @@ pub struct Report {
     pub operations: Vec<Operation>,
 }
 
-/// Which behaviours an exploration has seen. Values are always sequentially consistent.
+/// Which behaviours an exploration covered. Values are always sequentially consistent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// What would have been seen without limits.
+    /// The coverage without limits.
     pub aim: Aim,
     /// Why not all of that was.
     pub stopped: Option<Stop>,
-    /// Whether weak compare-exchanges failed and waits ended for no reason:
+    /// Whether weak compare-exchanges failed and waits ended spuriously:
     /// [`Exploration::spurious`](super::Exploration::spurious).
     pub spurious: bool,
-    /// Whether a thread has looked at its clock. That is virtual: each look takes a time of its
+    /// Whether a thread has read its clock. The clock is virtual: each reading takes a time of its
     /// own, and other times were not tried.
     pub clock: bool,
-    /// What nobody has checked. If it is not so, the exploration may have missed behaviours.
+    /// An assumption that was not checked. If it is wrong, the exploration may have missed
+    /// behaviours.
     pub assumed: Option<Assumption>,
 }
 
-/// What an exploration took for granted.
+/// An assumption that an exploration relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Assumption {
-    /// A loop that was taken to wait changes nothing on the heap. It is checked where the allocator
-    /// is installed ([`Alloc`](crate::Alloc)).
+    /// A loop that was assumed to wait changes nothing on the heap. This is checked if the
+    /// allocator is installed ([`Alloc`](crate::Alloc)).
     Memory,
-    /// Nothing depends on how long a thread slept in a loop that was taken to wait, though it has
-    /// looked at the clock afterwards.
+    /// A thread slept in a loop that was assumed to wait, and later read the clock. Nothing depends
+    /// on how long it slept.
     Time,
-    /// Nothing depends on when each of two panics was caught that unwound at the same time: which
-    /// of the threads still panics is not known then.
+    /// Two panics unwound at the same time. Nothing depends on when each of them was caught,
+    /// because from then on the engine does not know which of the threads still panics.
     Unwinding,
 }
 
@@ -72,7 +74,7 @@ pub enum Assumption {
 pub enum Aim {
     /// All.
     Complete,
-    /// All that take the processor away from a thread that could go on at most so many times.
+    /// All schedules with at most this many preemptions.
     Preemptions(u32),
     /// Some, drawn at random.
     Sample {
@@ -85,7 +87,7 @@ pub enum Aim {
     Replay,
 }
 
-/// Why an exploration has not seen all that it was after.
+/// Why an exploration is not complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
@@ -102,7 +104,7 @@ pub enum Stop {
     /// An execution could not be repeated after two panics had unwound at the same time, see
     /// [`Assumption::Unwinding`].
     Unwinding,
-    /// The operations of an execution have more real-time orders than there is room for.
+    /// The operations of an execution have more real-time orders than fit into memory.
     Orders,
 }
 
@@ -121,8 +123,8 @@ impl Report {
         }
     }
 
-    /// Whether no behaviour within the aim fails: none was left out, none failed, and nothing had
-    /// to be assumed. For a sample this is never so.
+    /// Whether no behaviour within the aim fails: none was left out, none failed, and there is no
+    /// assumption. A sample never holds.
     pub fn holds(&self) -> bool {
         self.failure.is_none()
             && self.scope.stopped.is_none()
@@ -157,7 +159,7 @@ impl fmt::Display for Scope {
             Some(Stop::Failure) => f.write_str("; stopped at a failure")?,
             Some(Stop::Executions(n)) => write!(f, "; stopped after {} executions", grouped(*n))?,
             Some(Stop::Time(t)) => {
-                // What is left of a limit after other work has digits that say nothing.
+                // The rest of a limit, after other work, has meaningless digits.
                 write!(f, "; stopped at {} s", (t.as_secs_f64() * 1000.0).round() / 1000.0)?;
             }
             Some(Stop::Budget(why)) => write!(f, "; stopped: {why}")?,

@@ -6,9 +6,9 @@
 //!   runs; at `depth - 1` random points the running thread falls below all others. A bug of that
 //!   depth is hit with probability at least 1 / (n k^(depth - 1)).
 //! - **pos**: 'Partial Order Aware Concurrency Sampling' (Yuan, Yang, Gu, CAV 2018): each pending
-//!   event has a random priority; when one has run, those that race with it draw anew.
+//!   event has a random priority; when one has run, those that race with it draw new ones.
 //!
-//! The `i`th schedule of a seed is the same whoever draws it.
+//! The `i`th schedule of a seed does not depend on the worker that draws it.
 
 use trueline::rng::Rng;
 
@@ -57,7 +57,8 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// The `index`th schedule of a seed. `length` is how many events an execution has, about.
+    /// The `index`th schedule of a seed. `length` is the approximate number of events of an
+    /// execution.
     pub(crate) fn new(sampler: Sampler, seed: u64, index: u64, length: usize) -> Sample {
         let mut rng = Rng::new(seed ^ Rng::new(index).number());
         let mut changes = Vec::new();
@@ -90,7 +91,7 @@ impl Sample {
     }
 }
 
-/// Whether two accesses may conflict, as far as is known before they run.
+/// Whether two accesses may conflict, judging by what is known before they run.
 fn races(a: &Access, b: &Access) -> bool {
     let writes = a.kind != Kind::Read || b.kind != Kind::Read;
     a.location == b.location && a.location != NOWHERE && writes

@@ -1,9 +1,9 @@
 //! A schedule as a short text, from which an execution is replayed.
 //!
-//! `t1:` is the version; then who makes each event, separated by dots: a thread's number, `*n` if
-//! it makes `n` events in a row, `=c` if the environment chose `c` in it; then, after `/`, a
-//! checksum of what the events were. Threads are numbered in the order in which the execution
-//! spawned them.
+//! `t1:` is the version. Then follows the thread of each event, separated by dots: the thread's
+//! number, `*n` if it makes `n` events in a row, `=c` if the environment chose `c` in it. After `/`
+//! comes a checksum of the events. Threads are numbered in the order in which the execution spawned
+//! them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,14 +11,14 @@ use std::str::FromStr;
 use super::strategy::{Decision, Strategy, View};
 use super::trace::Trace;
 
-/// Who makes each event of an execution, and what the environment chose in it.
+/// The thread of each event of an execution, and the environment's choices.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Schedule {
     events: Vec<(u32, u32)>,
     checksum: u32,
 }
 
-/// A text that is no schedule of this version.
+/// The text is not a schedule of this version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSchedule {
     what: String,
@@ -47,7 +47,7 @@ impl Schedule {
         self.events.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
@@ -68,8 +68,8 @@ impl Schedule {
     }
 }
 
-/// Of what the events did: kinds and choices, not addresses or values, which differ from process to
-/// process.
+/// A checksum of what the events did: kinds and choices, not addresses or values, which differ from
+/// process to process.
 fn checksum(trace: &Trace) -> u32 {
     let mut hash = 0u64;
     for event in trace.events() {
@@ -125,7 +125,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// Runs the events of a schedule; what comes after them as it comes.
+/// Replays the events of a schedule, and continues with the default choice after them.
 pub(crate) struct Replay<'a> {
     schedule: &'a Schedule,
 }
@@ -159,7 +159,7 @@ impl Strategy for Replay<'_> {
     }
 }
 
-/// Runs the events of the execution before again, all of which the machine repeats by itself.
+/// Repeats the events of the previous execution; the machine itself repeats all of them.
 pub(crate) struct Again;
 
 impl Strategy for Again {

@@ -1,11 +1,11 @@
-//! What front ends keep in a machine: one value of each type, made when it is first asked for.
+//! The state of front ends in a machine: one value of each type, created on first use.
 
 use std::any::{Any, TypeId};
 
 use super::execution::Machine;
 use super::interface::{Failure, MemorySum, PerExecution};
 
-/// State of a front end, with what to do with it.
+/// The state of a front end, with its operations.
 pub(super) struct Slot {
     pub(super) of: TypeId,
     pub(super) state: Box<dyn Any>,
@@ -17,7 +17,7 @@ pub(super) struct Slot {
 }
 
 impl Machine {
-    /// The state of a front end, made when it is first asked for.
+    /// The state of a front end, created on first use.
     #[inline]
     pub(super) fn state<T: PerExecution>(&mut self) -> &mut T {
         let of = TypeId::of::<T>();
@@ -26,7 +26,7 @@ impl Machine {
             None => self.add_state::<T>(),
         };
         let state: *mut dyn Any = &mut *self.slots[index].state;
-        // SAFETY: the slot's type id says what it holds.
+        // SAFETY: the slot's type id gives the type of its value.
         unsafe { &mut *state.cast::<T>() }
     }
 

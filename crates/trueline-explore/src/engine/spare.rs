@@ -1,9 +1,9 @@
-//! What an exploration leaves behind for the next one on the same OS thread: stacks, tables, the
+//! Resources that an exploration leaves for the next one on the same OS thread: stacks, tables, the
 //! state of front ends.
 //!
-//! A program with a handful of executions is explored in less time than its stacks take to be
-//! mapped and touched for the first time. Nothing of an exploration can be seen in the next: all is
-//! made as new, but for memory and addresses of stacks, which are no locations (see
+//! Exploring a program with a handful of executions takes less time than mapping its stacks and
+//! touching them for the first time. No exploration can observe an earlier one: everything is
+//! reset, except for memory and the addresses of stacks, which are not locations (see
 //! [`Machine::placed`]).
 
 use std::cell::Cell;
@@ -25,7 +25,7 @@ thread_local! {
 }
 
 impl Spare {
-    /// What was left on this OS thread, if it suits; else new.
+    /// The resources left on this OS thread, if they fit; otherwise new ones.
     pub(crate) fn take(stack_size: usize, step_limit: usize) -> Spare {
         let left = SPARE.try_with(Cell::take).ok().flatten();
         match left.filter(|spare| spare.machine.stack_size == stack_size) {
@@ -44,7 +44,7 @@ impl Spare {
     pub(crate) fn leave(mut self) {
         self.machine.renew(MOST_THREADS);
         self.search.renew();
-        // Where the OS thread is ending it is dropped.
+        // If the OS thread is ending, they are dropped.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));
     }
 }

@@ -1,57 +1,59 @@
-//! Threads that spin, found without their help.
+//! Detects threads that spin, without hints from the program.
 //!
-//! A loop that waits by reading would make executions endless. A thread that is about to repeat a
-//! round of reads which has changed nothing, in the very state in which it began the round before,
-//! would repeat it for ever while the values stay as they are. So its access becomes one that waits
-//! until one of those locations has another value: an await, which to the search is like a lock. If
-//! all that is left waits so, the execution is a livelock.
+//! A loop that waits by reading would make executions endless. Suppose that a thread is about to
+//! repeat a round of reads that changed nothing, in the very state in which it began the round
+//! before. It would repeat the round for ever while the values stay the same. So its access becomes
+//! one that waits until one of those locations has another value: an await, which the search treats
+//! like a lock. If only such waiting threads are left, the execution is a livelock.
 //!
-//! **Why nothing is lost.** Take an execution in which a thread is in the same state at two
-//! moments, and between them has only read. Without its events between the two it is an execution
-//! too: nobody can tell that they are missing, and the thread goes on from the second moment as it
-//! would have from the first. So whatever the longer execution leads to, the shorter one does.
+//! **Why nothing is lost.** Take an execution in which a thread is in the same state at two moments
+//! and has only read between them. Without its events between the two moments it is still an
+//! execution: no other thread can observe that they are missing, and the thread continues from the
+//! second moment as it would have from the first. So the shorter execution leads to everything that
+//! the longer one leads to.
 //!
 //! **The state of a thread** is its registers, its stack, and what it has changed elsewhere, each
-//! compared by a hash of 64 bits. Hints (`spin_loop`, `yield_now`) have no part in it: a loop that
-//! counts its rounds and gives up in the end is not taken for one that spins, with or without them.
+//! compared by a 64-bit hash. Hints (`spin_loop`, `yield_now`) are not part of it: a loop that
+//! counts its rounds and eventually gives up is not treated as spinning, with or without hints.
 //!
-//! **Elsewhere** are the stacks of other threads (what a closure borrows lies there) and the memory
-//! that front ends know of: the blocks of the arena, thread locals, what static locks protect while
-//! they are held. Only while a thread runs can it be the one that changes them. So all of it is
-//! summed up when the thread goes on after an event and again when it comes to the next, and the
-//! differences are added up: equal sums at two moments mean that the thread has left everything as
-//! it was, whatever others have done meanwhile. Where no front end knows all memory (the allocator
-//! is not installed) a spin is believed, and the report says what was assumed, see [`Assumption`].
-//! Memory that outlives executions is not looked at: statics of std's types, std's own thread
-//! locals, what was allocated outside of the code under test, statics of ours that are written
-//! through a pointer which was asked for before. An execution must not depend on it anyway.
+//! **Elsewhere** means the stacks of other threads (which hold what a closure borrows) and the
+//! memory that front ends know: the blocks of the arena, thread locals, and values in static locks
+//! while the locks are held. Only the running thread can change them. So the engine sums up all of
+//! this when the thread continues after an event and again when it reaches the next one, and adds
+//! up the differences. Equal sums at two moments mean that the thread has left everything as it
+//! was, whatever other threads have done meanwhile. If no front end knows all memory (the allocator
+//! is not installed), the engine assumes that the loop spins, and the report states the assumption,
+//! see [`Assumption`]. Memory that outlives executions is not checked: statics of std's types,
+//! std's own thread locals, allocations made outside of the code under test, and our statics that
+//! are written through a pointer obtained earlier. An execution must not depend on such memory
+//! anyway.
 //!
-//! States of different executions are never compared, not even where one repeats the other: what a
-//! stack holds besides may differ, addresses above all. A read-modify-write that leaves the value
-//! as it is, a failed compare-exchange among them, is a read. A change of a count (an `Arc` is
-//! cloned and dropped again) is no read, though it commutes with others of its kind: other threads
-//! may look at the count in every round. So a loop that upgrades a `Weak` while it waits is not
-//! found; it is cut off at the limit of events.
+//! States of different executions are never compared, even if one repeats the other, because other
+//! contents of their stacks may differ, especially addresses. A read-modify-write that leaves the
+//! value unchanged, such as a failed compare-exchange, is a read. A change of a count (an `Arc` is
+//! cloned and dropped again) is not a read, although it commutes with others of its kind: other
+//! threads may read the count in every round. So a loop that upgrades a `Weak` while it waits is
+//! not detected; it is cut off at the limit of events.
 //!
-//! **Choices.** An access that the environment made fail, though it could have succeeded, is no
-//! reason to wait: the next attempt may succeed. But where a thread comes to such an access again
-//! in the same state, it leads nowhere new to let it fail once more, by the argument above. There
-//! the first choice is the only one.
+//! **Choices.** If the environment made an access fail that could have succeeded, that is no reason
+//! to wait: the next attempt may succeed. But if a thread reaches such an access again in the same
+//! state, letting it fail once more leads nowhere new, by the argument above. There the first
+//! choice is the only one.
 //!
-//! The state is hashed only where a thread reads a location again from the same line since it last
-//! wrote, and sums are made only from there on. The first round is never compared: a round is
-//! repeated when the same reads with the same values were made before, and the state after the
-//! first of the two is that after the second.
+//! The state is hashed only if a thread reads a location again from the same line since its last
+//! write, and sums are computed only from there on. The first round is never compared. A round is
+//! repeated if the same reads with the same values were made before and the states after both of
+//! them are equal.
 //!
-//! **Leftovers.** What lies on the stack before a round has written it may be left by functions
-//! that have returned. Where nothing is optimised, copies of values that are uninitialised in part
-//! carry it along, and it delays the round in which a loop is recognised. Those of the engine
-//! itself, which works on the thread's stack, are swept away after each read and each access to a
-//! cell; hints run far below; a thread begins on a clean stack. What is left nevertheless must not
-//! decide more than that: a thread that an earlier execution, or a strategy, lets go on does so,
-//! though it seems to spin.
+//! **Leftovers.** Functions that have returned may leave contents on the stack that a round has not
+//! overwritten yet. In unoptimised builds, copies of partly uninitialised values carry them along,
+//! and the loop is recognised some rounds later. The engine works on the thread's stack too: it
+//! clears its own leftovers after each read and each access to a cell; hints run far below; a
+//! thread begins on a clean stack. Any remaining leftovers must only affect when a loop is
+//! recognised. So a thread continues if an earlier execution, or a strategy, requires it, even if
+//! it seems to spin.
 //!
-//! On processors other than x86-64 the state is not known and no loop is found: one that waits is
+//! On processors other than x86-64 the state is unknown and no loop is detected. A waiting loop is
 //! cut off at the limit of events, and the report says that the exploration is incomplete.
 
 use std::panic::Location;
@@ -72,13 +74,13 @@ struct Read {
     location: usize,
     caller: &'static Location<'static>,
     value: u64,
-    /// The thread's state before it, if it was asked for.
+    /// The thread's state before it, if the state was computed.
     state: Option<u64>,
-    /// The environment could have made it something else than a read.
+    /// The environment could have made it something other than a read.
     chosen: bool,
 }
 
-/// What is known of a thread's recent reads.
+/// The recent reads of a thread.
 #[derive(Default)]
 pub(crate) struct Spin {
     reads: Vec<Read>,
@@ -86,12 +88,12 @@ pub(crate) struct Spin {
     constant: usize,
     /// The state before the access that is announced.
     state: Option<u64>,
-    /// Set when a state was asked for: from there on all that the thread changes elsewhere is added
-    /// up.
+    /// Set when a state was computed: from then on, all changes that the thread makes elsewhere are
+    /// added up.
     tracked: bool,
     /// The sum of all memory elsewhere when the thread went on after its last event.
     resumed: u64,
-    /// What the thread has changed elsewhere, as a difference of sums.
+    /// The changes of the thread elsewhere, as a difference of sums.
     changes: u64,
     watched: Option<Watched>,
     /// The thread comes to a choice in a state in which it has come to it before.
@@ -100,7 +102,7 @@ pub(crate) struct Spin {
     slept: bool,
 }
 
-/// The part of a stack that is in use: the saved registers lie at its lowest address.
+/// The part of a stack that is in use. The saved registers are at its lowest address.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame {
     pub(crate) lowest: *const u64,
@@ -108,7 +110,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    fn words(self) -> usize {
+    fn len(self) -> usize {
         (self.base as usize - self.lowest as usize) / size_of::<u64>()
     }
 
@@ -119,11 +121,10 @@ impl Frame {
         }
         // Four lanes, since each step waits for the one before.
         let mut lanes = [1u64, 2, 3, 4];
-        let words = self.words();
+        let words = self.len();
         let mix = |lane: &mut u64, index: usize| {
-            // SAFETY: between the stack pointer of the thread that runs now and the base of its
-            // stack all memory is mapped. No other thread of the OS writes to it. The values are
-            // not interpreted.
+            // SAFETY: all memory between the stack pointer of the running thread and the base of
+            // its stack is mapped. No other OS thread writes to it. The values are not interpreted.
             let word = unsafe { ptr::read_volatile(self.lowest.add(index)) };
             *lane = (lane.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         };
@@ -146,18 +147,18 @@ impl Frame {
         if self.lowest.is_null() {
             return 0;
         }
-        // SAFETY: all that lies between the stack pointer of a suspended thread and the base of its
-        // stack is mapped, and only the OS thread that asks runs any of them.
-        unsafe { sum_of_bytes(self.lowest.cast(), self.words() * size_of::<u64>()) }
+        // SAFETY: everything between the stack pointer of a suspended thread and the base of its
+        // stack is mapped, and only the current OS thread runs any of these threads.
+        unsafe { sum_of_bytes(self.lowest.cast(), self.len() * size_of::<u64>()) }
     }
 }
 
-/// A hash of some memory that is a sum over its words, each with its address: it changes by a
-/// difference that depends on what was changed alone.
+/// A hash of memory that is a sum over its words, each combined with its address. So a write
+/// changes it by a difference that depends only on the changed words.
 ///
 /// # Safety
-/// The bytes must be readable, and no other thread of the OS may write to them. They may be
-/// uninitialised: they are not interpreted.
+/// The bytes must be readable, and no other OS thread may write to them. They may be uninitialised:
+/// they are not interpreted.
 pub(crate) unsafe fn sum_of_bytes(start: *const u8, bytes: usize) -> u64 {
     let mixed = |address: usize, word: u64| {
         let place = (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -181,12 +182,13 @@ pub(crate) unsafe fn sum_of_bytes(start: *const u8, bytes: usize) -> u64 {
     sum
 }
 
-/// What an access that is announced turned out to be.
+/// What an announced access turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Announced {
     /// Nothing is known of it.
     Fresh,
-    /// It repeats one of a round before, in the same state: it waits, or is not chosen about again.
+    /// It repeats an access of an earlier round, in the same state: it waits, or its choice is
+    /// already made.
     Repeats,
 }
 
@@ -202,7 +204,7 @@ impl Spin {
         self.slept = false;
     }
 
-    /// Whether memory elsewhere must be summed up before the thread goes on, and when it comes to
+    /// Whether memory elsewhere must be summed up before the thread continues and when it reaches
     /// its next access.
     #[inline]
     pub(crate) fn is_tracked(&self) -> bool {
@@ -224,7 +226,8 @@ impl Spin {
         self.slept
     }
 
-    /// A thread is about to make an access; the sum of all memory elsewhere, if it is tracked.
+    /// A thread is about to make an access. `elsewhere` is the sum of all memory elsewhere, if it
+    /// is tracked.
     #[inline]
     pub(crate) fn announce(&mut self, access: &Access, frame: Frame, sum: u64) -> Announced {
         if self.reads.is_empty() {
@@ -271,11 +274,10 @@ impl Spin {
         Announced::Repeats
     }
 
-    /// Whether the reads from this one on are those of the round before it.
+    /// Whether the reads from this one on equal those of the round before it.
     ///
-    /// Only what a round leaves can be compared with what the next one leaves: on a stack that no
-    /// round has written yet lies what was there in the execution before, and might even be the
-    /// same.
+    /// Only what one round leaves can be compared with what the next one leaves. A stack that no
+    /// round has written yet holds the contents of the execution before, which might even be equal.
     fn repeats_a_round(&self, start: usize) -> bool {
         let round = &self.reads[start..];
         let same = |(a, b): (&Read, &Read)| {
@@ -284,14 +286,14 @@ impl Spin {
         round.len() <= start && self.reads[start - round.len()..start].iter().zip(round).all(same)
     }
 
-    /// Whether a value has changed within a round: then the next one will not be like it. What the
-    /// values are now must not matter: it depends on who else has run since, and what an event is
-    /// must depend on its thread's past alone.
+    /// Whether a value has changed within a round, so that the next round will differ. The present
+    /// values must not matter: they depend on which other threads have run since, and an event may
+    /// depend only on its thread's past.
     fn has_changed_since(&self, start: usize) -> bool {
         start < self.constant
     }
 
-    /// The access was made, and the environment chose among so many outcomes; returns what the
+    /// The access was made, and the environment chose among this many outcomes. Returns what the
     /// thread had been waiting for.
     #[inline]
     pub(crate) fn recorded(
@@ -326,13 +328,13 @@ impl Spin {
         watched
     }
 
-    /// Whether the last access was a read, after which the thread may be spinning.
+    /// Whether the last access was a read, so that the thread may be spinning.
     #[inline]
     pub(crate) fn reads(&self) -> bool {
         !self.reads.is_empty()
     }
 
-    /// Whether a choice in the access that is announced would lead to what has been chosen before.
+    /// Whether a choice in the announced access would lead to a choice that was made before.
     pub(crate) fn is_settled(&self) -> bool {
         self.settled
     }
@@ -341,8 +343,8 @@ impl Spin {
         self.watched.clone()
     }
 
-    /// The thread goes on: what it does is one round more, unless one of the values that it looks
-    /// at has changed.
+    /// The thread continues. It only makes one more round unless one of the values that it reads
+    /// has changed.
     #[inline]
     pub(crate) fn go_on(&mut self, locations: &Locations) {
         if !self.may_go_on(locations) {
@@ -350,7 +352,7 @@ impl Spin {
         }
     }
 
-    /// Whether the thread does not spin, or one of the values that it looks at has changed.
+    /// Whether the thread does not spin, or one of the values that it reads has changed.
     #[inline]
     pub(crate) fn may_go_on(&self, locations: &Locations) -> bool {
         match &self.watched {

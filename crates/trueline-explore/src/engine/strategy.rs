@@ -1,17 +1,18 @@
-//! What a strategy sees and says: the interface between running a program and searching its
-//! schedules.
+//! The interface between running a program and searching its schedules: what a strategy sees and
+//! decides.
 
 use super::footprint::Watched;
 use super::interface::{Access, Failure};
 use super::threads::Thread;
 use super::trace::Trace;
 
-/// Decides who runs. One file a strategy.
+/// Schedules threads. One file per strategy.
 pub(crate) trait Strategy {
-    /// Who makes the next event; at least one thread can.
+    /// The thread that makes the next event; at least one thread can.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
-    /// Who must make the next event, if that was decided before. Asked where no thread can run.
+    /// The thread that must make the next event, if that was decided before. Called when no thread
+    /// can run.
     fn decided(&self, _view: &View<'_>) -> Option<u32> {
         None
     }
@@ -19,37 +20,36 @@ pub(crate) trait Strategy {
     /// One of `0..count`, for the event that is under way: number `trace.len()`.
     fn choose(&mut self, trace: &Trace, count: u32) -> u32;
 
-    /// Whether [`Strategy::choose`] would yield, for the event that is under way, what was decided
-    /// before.
+    /// Whether [`Strategy::choose`] would return an earlier decision for the current event.
     fn has_chosen(&self, _trace: &Trace) -> bool {
         false
     }
 
-    /// The event that was chosen last is now the last of the trace. False if it is not the one that
-    /// was expected.
+    /// The chosen event is now the last of the trace. Returns false if it is not the expected one.
     fn executed(&mut self, _trace: &Trace) -> bool {
         true
     }
 }
 
-/// What was chosen for an event before, of so many as there are now; the first, where nothing was.
+/// The earlier choice for an event that now has this many choices; the first choice if there is
+/// none.
 pub(crate) fn choose_again(choice: &mut u32, choices: &mut u32, count: u32) -> u32 {
     *choices = count;
     *choice = (*choice).min(count - 1);
     *choice
 }
 
-/// What a strategy says.
+/// The decision of a strategy.
 pub(crate) enum Decision {
-    /// This thread goes on; if it cannot the program does not do again what it did.
+    /// This thread runs next. If it cannot, the program did not repeat itself.
     Run(u32),
     /// The rest of this execution is of no interest.
     GiveUp,
-    /// The program does not do again what it did.
+    /// The program did not repeat itself.
     Diverged,
 }
 
-/// What a strategy sees.
+/// The state that a strategy sees.
 pub(crate) struct View<'a> {
     pub(crate) trace: &'a Trace,
     /// The thread that ran last.
@@ -67,7 +67,7 @@ impl View<'_> {
         record.is_some_and(|record| record.can_run(&self.trace.locations))
     }
 
-    /// As [`View::can_run`], though the thread may have been seen to spin.
+    /// As [`View::can_run`], even if the thread seems to spin.
     pub(crate) fn could_run(&self, thread: u32) -> bool {
         let record = self.threads.get(thread as usize);
         record.is_some_and(|record| record.could_run(&self.trace.locations))
@@ -79,8 +79,8 @@ impl View<'_> {
         self.alive.iter().copied().filter(|&thread| self.can_run(thread))
     }
 
-    /// Who goes on where a search is free to choose among these: the thread that ran last, unless
-    /// it hints that others should; then the next one that does not.
+    /// The thread to run if a search is free to choose among these: the thread that ran last,
+    /// unless it hints that others should run; then the next thread without such a hint.
     pub(crate) fn preferred(&self, may: impl Fn(&u32) -> bool) -> Option<u32> {
         let yields = |thread: u32| self.threads[thread as usize].yields;
         if self.can_run(self.current) && may(&self.current) && !yields(self.current) {
@@ -123,19 +123,19 @@ pub(crate) enum End {
     Blocked(Vec<BlockedThread>),
     /// The strategy gave it up.
     GivenUp,
-    /// The front end, or a panic, made it a failure.
+    /// The front end or a panic made it a failure.
     Failed(Failure),
-    /// It did not do what an earlier execution with the same schedule did; says where.
+    /// It differed from an earlier execution with the same schedule; the text says where.
     Diverged(String),
-    /// It has made as many events as it may.
+    /// It reached the limit of events.
     TooLong,
 }
 
-/// A thread that waits when nobody can run.
+/// A thread that waits when no thread can run.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockedThread {
     pub(crate) thread: u32,
     pub(crate) access: Access,
-    /// Set if it spins: what it looks at.
+    /// Set if it spins: the locations that it reads.
     pub(crate) watched: Option<Watched>,
 }

@@ -1,4 +1,4 @@
-//! The virtual threads of an execution, with what the machine keeps of each, and their names.
+//! The virtual threads of an execution, the machine's state for each, and their names.
 
 use std::ptr::null;
 
@@ -22,15 +22,14 @@ pub(super) enum State {
 pub(crate) struct Thread {
     pub(super) state: State,
     pub(super) coroutine: Option<Coroutine<(), (), ()>>,
-    /// Its own in every execution, so that what is on it has the same addresses.
+    /// The same stack in every execution, so that addresses on it do not change.
     pub(super) stack: Option<DefaultStack>,
     pub(super) switch: *const Switch,
-    /// Where its stack begins: the highest address.
+    /// The base of its stack: the highest address.
     pub(super) base: *const u64,
-    /// Where it ended at the last point; null where that is not known.
+    /// The end of its stack at the last point; null if unknown.
     pub(super) lowest: *const u64,
-    /// Where it ended at the point at which it was deepest, in all executions so far; null before
-    /// the first.
+    /// The end of its stack at its deepest point, in all executions so far; null before the first.
     pub(super) deepest: *const u64,
     pub(super) pending: Access,
     /// The parent that waits for this new thread to reach its first point.
@@ -43,7 +42,7 @@ pub(crate) struct Thread {
     pub(super) yields: bool,
     /// It has waited in a loop that let its virtual time pass.
     pub(super) slept_spinning: bool,
-    /// A panic is on its way through it, as far as is known, and its events are recorded.
+    /// A panic is unwinding it, as far as is known, and its events are recorded.
     pub(super) unwinds: bool,
     /// The message and the line of each panic that has begun in it.
     pub(super) panics: Vec<(String, Option<String>)>,
@@ -72,9 +71,9 @@ impl Thread {
         }
     }
 
-    /// Removes what former executions have left on its stack, as far down as it has been at points:
-    /// the state of a thread that seems to spin is made of what lies there, and should depend on
-    /// this execution alone.
+    /// Clears the leftovers of earlier executions on its stack, down to its deepest point: they
+    /// would be part of the state of a thread that seems to spin, which should depend only on this
+    /// execution.
     pub(super) fn clear_stack(&mut self) {
         if !self.deepest.is_null() {
             let words = (self.base as usize - self.deepest as usize) / size_of::<u64>();
@@ -84,14 +83,13 @@ impl Thread {
         }
     }
 
-    /// Whether it waits at a point and its access may run, now that the locations have these
-    /// values.
+    /// Whether it waits at a point and its access may run, given these values of the locations.
     #[inline(always)]
     pub(super) fn can_run(&self, locations: &Locations) -> bool {
         self.could_run(locations) && self.spin.may_go_on(locations)
     }
 
-    /// As [`Thread::can_run`], though the thread may have been seen to spin.
+    /// As [`Thread::can_run`], even if the thread seems to spin.
     #[inline(always)]
     pub(super) fn could_run(&self, locations: &Locations) -> bool {
         let holds = match &self.pending.condition {

@@ -5,11 +5,11 @@
 //! `e` or are `e`: event `f`, the `n`th of its thread, happens before `e` iff
 //! `clock(e)[thread of f] >= n`.
 //!
-//! **Choices.** An event in which the environment chose counts as one that wrote if it could have,
-//! whatever was chosen: it stands for all its outcomes when a schedule is taken to cover another.
+//! **Choices.** An event in which the environment chose counts as a write if any choice could have
+//! written: the event stands for all its outcomes when one schedule is taken to cover another.
 //!
-//! Clocks lie in one flat array and are kept from one execution to the next as far as both run the
-//! same way: a replayed event is compared with the one stored, nothing is computed again.
+//! Clocks are stored in one flat array. As long as an execution repeats the previous one, they are
+//! kept: a replayed event is compared with the stored one, and nothing is computed again.
 //!
 //! Each location has the chain of its accesses, newest first ([`Touch::previous`]). An event's
 //! clock is its thread's clock joined with that of the last write (if it reads) or of all accesses
@@ -37,7 +37,7 @@ pub(crate) struct Event {
     pub(crate) footprint: Footprint,
     pub(crate) access: Access,
     pub(crate) effect: Effect,
-    /// What the environment chose, of how many.
+    /// What the environment chose, and the number of choices.
     pub(crate) choice: u32,
     pub(crate) choices: u32,
     /// Its first touch; the next event's is behind its last.
@@ -62,15 +62,14 @@ pub(crate) struct Touch {
 pub(crate) struct OperationSpan {
     pub(crate) thread: u32,
     pub(crate) operation: u64,
-    /// None: it has not returned.
+    /// `None`: it has not returned.
     pub(crate) result: Option<u64>,
     /// How many events its thread had at the call, and at the return.
     pub(crate) call: u32,
     pub(crate) ret: u32,
 }
 
-/// An access to plain memory: not an event, nothing is ordered by it, but a reader of the steps
-/// wants to see it.
+/// An access to plain memory for display among the steps. It is not an event and orders nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aside {
     pub(crate) thread: u32,
@@ -82,7 +81,7 @@ pub(crate) struct Aside {
     pub(crate) caller: &'static Location<'static>,
 }
 
-/// What is known of a thread's past.
+/// Summary of a thread's past.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     last: u32,
@@ -117,7 +116,7 @@ impl Trace {
         &self.events[index as usize]
     }
 
-    /// The event that is to be repeated next; None where nothing is.
+    /// The event that is to be repeated next; `None` if nothing is to be repeated.
     #[inline]
     pub(crate) fn expected(&self) -> Option<&Event> {
         self.events.get(self.length)
@@ -144,8 +143,8 @@ impl Trace {
         &self.touches[index as usize]
     }
 
-    /// The accesses of a location from this one back that conflict with one that writes or does
-    /// not.
+    /// The accesses of a location, from this one backwards, that conflict with a write or with a
+    /// read.
     #[inline]
     pub(crate) fn conflicting(&self, last: u32, wrote: bool) -> impl Iterator<Item = &Touch> + '_ {
         let at = |index: u32| (index != NONE).then(|| self.touch(index));
@@ -158,7 +157,7 @@ impl Trace {
         &self.clocks[event as usize * self.width..][..self.width]
     }
 
-    /// What the events from this one on know of a thread, each in turn.
+    /// For each event from this one on, how many events of a thread happen before it.
     #[inline]
     pub(crate) fn known_of(&self, thread: u32, from: u32) -> impl Iterator<Item = u32> + '_ {
         let first = (from as usize * self.width + thread as usize).min(self.clocks.len());
@@ -175,7 +174,7 @@ impl Trace {
         }
     }
 
-    /// Whether an event happens before, or is, what has this clock.
+    /// Whether an event happens before, or is, the event with this clock.
     #[inline]
     pub(crate) fn precedes(&self, event: u32, clock: &[u32]) -> bool {
         let event = self.event(event);
@@ -200,7 +199,7 @@ impl Trace {
         event
     }
 
-    /// Starts an execution whose first `keep` events are expected to be those stored.
+    /// Starts an execution whose first `keep` events should equal the stored ones.
     pub(crate) fn restart(&mut self, keep: usize) {
         if let Some(event) = self.events.get(keep) {
             self.touches.truncate(event.touches as usize);
@@ -254,7 +253,7 @@ impl Trace {
         }
     }
 
-    /// Repeats the next of the stored events. False if the thread has made another one: the program
+    /// Repeats the next stored event. Returns false if the thread made a different one: the program
     /// did not repeat itself.
     #[inline]
     pub(crate) fn repeat(
@@ -369,8 +368,8 @@ impl Trace {
         }
     }
 
-    /// Links a touch of the last event, and joins the clocks of those that it depends on to that
-    /// event's.
+    /// Links a touch of the last event, and joins the clocks of the events that it depends on into
+    /// that event's clock.
     fn touch_one(&mut self, mut touch: Touch) {
         let (earlier_clocks, clock) = self.clocks.split_at_mut(touch.event as usize * self.width);
         let index = self.touches.len() as u32;

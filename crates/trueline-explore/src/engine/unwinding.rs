@@ -1,31 +1,32 @@
-//! Panics that the user's code catches: what destructors do meanwhile are events like all others.
+//! Panics that user code catches: their destructors make events like all other code.
 //!
-//! Most panics are failures, and then nothing that happens while the thread unwinds matters: other
-//! threads would only blur the report. So a panic is first taken for one that ends the execution:
-//! points return at once, nothing is recorded. If it turns out to be caught, the line that panicked
-//! is remembered, and the execution is run again up to there. From then on a panic of this line
-//! unwinds as other code runs: its events are recorded, and other threads run between them.
+//! Most panics are failures. Then nothing that happens while the thread unwinds matters, because
+//! other threads would only blur the report. So a panic is first treated as the end of the
+//! execution: points return at once, nothing is recorded. If it turns out to be caught, the engine
+//! remembers the line that panicked and runs the execution again up to there. From then on a panic
+//! of this line unwinds like other code: its events are recorded, and other threads run between
+//! them.
 //!
-//! The same happens where the thread, while it unwinds, comes to an access that has to wait for
-//! other threads, such as a lock that another one holds, and where a second panic begins: the first
-//! one may have been caught by then. So what user code does while nothing is recorded is what it
-//! does if no other thread runs meanwhile. The engine notes the values that locations have then,
-//! and takes them back when the execution is over.
+//! The same happens in two other cases. The unwinding thread may reach an access that has to wait
+//! for other threads, such as a lock that another one holds. Or a second panic begins: the first
+//! one may have been caught by then. So while nothing is recorded, user code runs as if no other
+//! thread ran meanwhile. The engine notes the values that locations have then, and restores them
+//! when the execution is over.
 //!
-//! **Who unwinds.** Std counts panics for a thread of the OS, on which all threads of an execution
-//! run. While one thread is suspended in its unwinding, std says of all others too that they panic.
-//! So the machine notes who unwinds, when a thread comes to a point. If two of them unwind at the
-//! same time it cannot tell which one has caught its panic, and the report says so
-//! ([`Assumption::Unwinding`]). `resume_unwind`, which no hook sees, is noticed only where no other
+//! **Which thread unwinds.** Std counts panics per OS thread, and all threads of an execution run
+//! on one. While one thread is suspended in its unwinding, std reports that all others panic, too.
+//! So the machine records, when a thread reaches a point, whether it unwinds. If two threads unwind
+//! at the same time, the machine cannot tell which one has caught its panic, and the report says so
+//! ([`Assumption::Unwinding`]). `resume_unwind`, which no hook sees, is noticed only if no other
 //! thread unwinds.
 //!
-//! **An execution that is abandoned** while a thread unwinds would leave std's count as it is for
-//! good. So the thread goes on with nothing recorded until its panic is caught. Where it has to
-//! wait, or passes very many points, the other threads go on in turn until it need not wait any
-//! longer; a lock that it holds itself is given to it if nothing else helps, since its destructor
-//! would never end. If several threads unwind nobody knows when their panics are caught: they are
-//! abandoned, and so is a thread that waits for ever. Then it stays unclear who panics, for this
-//! thread of the OS.
+//! **An execution that is abandoned** while a thread unwinds would leave std's count wrong for
+//! good. So the thread continues with nothing recorded until its panic is caught. If it has to
+//! wait, or passes very many points, the other threads run in turn until it need not wait any
+//! longer. If nothing else helps, it gets a lock that it holds itself, since its destructor would
+//! never end otherwise. If several threads unwind, it is unknown when their panics are caught: they
+//! are abandoned, and so is a thread that waits for ever. Then it stays unknown for this OS thread
+//! which thread panics.
 
 use corosensei::CoroutineResult;
 
@@ -38,13 +39,13 @@ use super::strategy::End;
 use super::threads::{State, Thread};
 use super::trace::NONE;
 
-/// A thread that unwinds passes no more points than this without events: it may spin in a
+/// A thread that unwinds passes at most this many points without events: it may spin in a
 /// destructor, waiting for others.
 const MOST_POINTS: u32 = 1 << 12;
-/// After so many of them others go on, since it may wait for them by reading.
+/// After this many points the other threads run, since it may wait for them by reading.
 const POINTS_AT_ONCE: u32 = 1 << 6;
 
-/// What is known of panics under way.
+/// The machine's knowledge about current panics.
 #[derive(Default)]
 pub(crate) struct Unwinding {
     /// The lines whose panics were caught in this exploration.
@@ -65,7 +66,7 @@ pub(crate) struct Unwinding {
     yields: bool,
     /// Locations that were changed so, with their last touch and their value before.
     changed: Vec<(usize, u32, u64)>,
-    /// The execution is to be run again from where it is.
+    /// The execution is to be run again from here.
     again: bool,
 }
 
@@ -77,7 +78,7 @@ enum Passive {
 }
 
 impl Unwinding {
-    /// Forgets what one exploration has learnt.
+    /// Resets it for another exploration.
     pub(super) fn renew(&mut self) {
         *self = Unwinding::default();
     }
@@ -89,7 +90,7 @@ impl Unwinding {
         self.passive = None;
     }
 
-    /// Whether the execution is to be run again from where it is; asked once.
+    /// Whether the execution is to be run again from here; the flag is reset.
     pub(super) fn again(&mut self) -> bool {
         std::mem::take(&mut self.again)
     }
@@ -127,7 +128,7 @@ impl Machine {
         (self.unwinding.points, self.unwinding.another) = (0, false);
     }
 
-    /// Whether the current thread is at a point that is none, since nothing is recorded. If the
+    /// Whether the current thread just passes this point, because nothing is recorded. If the
     /// execution is over, `end` says so.
     #[inline]
     pub(super) fn passes_point(&mut self, access: &Access) -> bool {
@@ -149,8 +150,8 @@ impl Machine {
         false
     }
 
-    /// The current thread comes to an access while nothing is recorded. `end` is set unless it may
-    /// make it.
+    /// The current thread reaches an access while nothing is recorded. `end` is set unless it may
+    /// make the access.
     #[cold]
     pub(super) fn pass(&mut self, access: &Access) {
         self.unwinding.points += 1;
@@ -173,8 +174,8 @@ impl Machine {
         }
     }
 
-    /// A thread that has stopped at an access is resumed: it is its turn, or the execution is over
-    /// and the thread unwinds. Whether it may make the access.
+    /// Resumes a thread that has stopped at an access: it is its turn, or the execution is over and
+    /// the thread unwinds. Returns whether it may make the access.
     #[inline]
     pub(super) fn goes_on_with(&mut self, access: &Access) -> bool {
         if self.unwinding.is_passive() {
@@ -184,7 +185,7 @@ impl Machine {
         true
     }
 
-    /// The current thread has made an access while nothing is recorded.
+    /// Notes an access that the current thread made while nothing is recorded.
     #[cold]
     pub(super) fn record_passively(&mut self, effect: Effect) {
         let location = self.threads[self.current as usize].pending.location;
@@ -203,22 +204,21 @@ impl Machine {
         set(locations);
     }
 
-    /// The execution is over: takes back what was changed while nothing was recorded.
+    /// The execution is over: restores the values that changed while nothing was recorded.
     pub(super) fn take_back(&mut self) {
         while let Some((location, last, value)) = self.unwinding.changed.pop() {
             self.trace.locations.replace(location, last, value);
         }
     }
 
-    /// A panic has left the body of the current thread. Whether the execution must be run again to
-    /// know what it leads to: while nothing was recorded, a panic other than the first may have
-    /// begun after that one was caught.
+    /// A panic has left the body of the current thread. Returns whether the execution must be run
+    /// again to know its effect: while nothing was recorded, another panic may have begun after the
+    /// first one was caught.
     pub(super) fn doubts_last_panic(&mut self) -> bool {
         self.unwinding.another && self.runs_lost_again()
     }
 
-    /// Where a panic was taken for one that ends the execution, the execution is run again from
-    /// there.
+    /// If a panic was treated as the end of the execution, runs the execution again from there.
     fn runs_lost_again(&mut self) -> bool {
         let Some(Passive::Lost(at)) = &self.unwinding.passive else { return false };
         let at = at.clone();
@@ -226,22 +226,22 @@ impl Machine {
         true
     }
 
-    /// A panic of this line is caught, or needs other threads to run: its events are recorded from
-    /// now on.
+    /// A panic of this line is caught, or needs other threads to run: from now on its events are
+    /// recorded.
     fn run_again(&mut self, at: Option<String>) {
         self.unwinding.caught.push(at);
         self.unwinding.again = true;
         self.end = Some(End::GivenUp);
     }
 
-    /// The current thread unwinds, and needs other threads to run. Whether it can do without, since
-    /// the execution is over.
+    /// The current thread unwinds, and needs other threads to run. Returns whether it can do
+    /// without, since the execution is over.
     pub(super) fn needs_others(&mut self) -> bool {
         self.runs_lost_again();
         matches!(self.unwinding.passive, Some(Passive::Draining))
     }
 
-    /// Whether a thread other than the current one unwinds, as far as std's count is concerned.
+    /// Whether another thread unwinds, according to std's count.
     fn others_unwind(&self) -> bool {
         let own = self.threads[self.current as usize].unwinds;
         self.unwinding.count > u32::from(own)
@@ -270,8 +270,8 @@ impl Machine {
         Failure::Panic { message, at }
     }
 
-    /// The execution is over: a thread that unwinds goes on until its panic is caught. The thread
-    /// whose failure ended it stays where it is.
+    /// The execution is over: an unwinding thread continues until its panic is caught. The thread
+    /// whose failure ended the execution stays where it is.
     pub(super) fn drain(&mut self, end: &End) {
         let alone = self.unwinding.count == 1 && !self.unwinding.leaked;
         if !alone || !std::thread::panicking() {
@@ -294,7 +294,7 @@ impl Machine {
                 }
             }
             if self.unwinding.points == before {
-                // Nobody else can go on.
+                // No other thread can continue.
                 let pending = &self.threads[unwinds].pending;
                 self.unwinding.granted = self.waits_for_itself(unwinds, pending);
                 if !self.unwinding.granted {
@@ -310,8 +310,8 @@ impl Machine {
     fn resume(&mut self, thread: usize) {
         (self.current, self.end) = (thread as u32, None);
         let record: *mut Thread = &mut *self.threads[thread];
-        // SAFETY: as in `run`: no reference into the machine is held while the coroutine runs, but
-        // for the coroutine itself.
+        // SAFETY: as in `run`: no reference into the machine lives while the coroutine runs, except
+        // to the coroutine itself.
         unsafe {
             let Some(coroutine) = (*record).coroutine.as_mut() else { return };
             if let CoroutineResult::Return(()) = coroutine.resume(()) {

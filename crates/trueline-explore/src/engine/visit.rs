@@ -28,7 +28,7 @@ pub struct Execution<'a> {
 pub struct Step {
     /// The thread that made it.
     pub thread: ThreadId,
-    /// What the front end calls the access.
+    /// The front end's name for the access.
     pub name: &'static str,
     /// What it could have done.
     pub kind: Kind,
@@ -42,15 +42,15 @@ pub struct Step {
     pub wrote: bool,
     /// The line that made it.
     pub caller: &'static Location<'static>,
-    /// The number of the operation that it was made in.
+    /// The number of the operation to which it belongs.
     pub operation: Option<u64>,
     /// An access to plain memory, which is not an event: its values are not known.
     pub plain: bool,
 }
 
 impl Execution<'_> {
-    /// Its operations with all the real-time orders that they can have; None if there are more than
-    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS), or more orders than there is room for.
+    /// Its operations with all their possible real-time orders. `None` if there are more than
+    /// [`MAX_OPERATIONS`](super::MAX_OPERATIONS), or more orders than fit into memory.
     pub fn histories(&self) -> Option<Histories> {
         intervals::histories(self.trace, &|| Ok(())).ok()
     }
@@ -69,7 +69,7 @@ impl Execution<'_> {
         Schedule::of(self.trace, self.order)
     }
 
-    /// An error where the time of the exploration, or its budget, is spent.
+    /// An error if the time of the exploration, or its budget, is spent.
     pub(crate) fn may_go_on(&self) -> Result<(), Stop> {
         if let Some(until) = self.until
             && Instant::now() >= until
@@ -97,7 +97,7 @@ impl Execution<'_> {
         steps(self.trace)
     }
 
-    /// What each thread that waits for ever waits for, one line each.
+    /// What each thread that waits for ever waits for, one line per thread.
     pub fn waiting(&self) -> Vec<String> {
         match self.end {
             End::Blocked(threads) => threads.iter().map(wait).collect(),
@@ -157,7 +157,7 @@ pub(super) fn operation(span: &OperationSpan) -> Operation {
     Operation { thread: span.thread, operation: span.operation, result: span.result }
 }
 
-/// What a visitor says of an execution: an error makes it a failure, and ends the exploration.
+/// A visitor's result for an execution: an error makes it a failure and ends the exploration.
 pub type Visited = Result<(), Failure>;
 
 /// The failure of an execution whose threads wait for ever.

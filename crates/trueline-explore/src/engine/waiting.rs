@@ -1,8 +1,8 @@
-//! What the machine knows of threads that seem to wait: memory that they could have changed, and
-//! what is taken for granted.
+//! What the machine knows about threads that seem to wait: the memory that they could have changed,
+//! and the assumptions made.
 //!
-//! [`super::spin`] says why. A sum costs as much as all live memory of the execution; it is made
-//! twice for each event of a thread that repeats reads, and for no other.
+//! [`super::spin`] explains why. A sum costs as much as all live memory of the execution. It is
+//! computed twice for each event of a thread that repeats reads, and for no other thread.
 
 use super::execution::Machine;
 use super::report::Assumption;
@@ -10,8 +10,8 @@ use super::spin::Frame;
 use super::threads::State;
 
 impl Machine {
-    /// All memory that the current thread could change without an event, but for its own stack,
-    /// summed up.
+    /// The sum of all memory that the current thread could change without an event, except its own
+    /// stack.
     #[cold]
     pub(super) fn memory_elsewhere(&self) -> u64 {
         let suspended = |&&thread: &&u32| {
@@ -25,7 +25,7 @@ impl Machine {
         stacks.chain(known).fold(0, u64::wrapping_add)
     }
 
-    /// The current thread is about to repeat what it has done, as far as is known.
+    /// The current thread is about to repeat itself, as far as the engine can see.
     #[cold]
     pub(super) fn believe_spin(&mut self) {
         let known = self.slots.iter().any(|slot| (slot.memory)(&*slot.state).is_all);
@@ -40,8 +40,8 @@ impl Machine {
         self.threads[self.current as usize].spin.sleep();
     }
 
-    /// The current thread looks at the clock. Its time is not less than that of threads that it
-    /// knows something of.
+    /// The current thread reads the clock. Its time is at least that of every thread from which it
+    /// has learnt something.
     pub(crate) fn time_is_asked(&mut self) {
         self.clock = true;
         let slept = |&thread: &u32| {

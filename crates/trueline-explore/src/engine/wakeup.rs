@@ -1,11 +1,11 @@
-//! Wakeup trees: what is still to be explored from a state, as sequences of events that share their
+//! Wakeup trees: the sequences of events still to be explored from a state, which share their
 //! beginnings.
 //!
 //! From 'Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction' (Abdulla, Aronsson,
-//! Jonsson, Sagonas, J. ACM 2017), section 6. A sequence is inserted only if no sequence that is
-//! already there covers it: an ordered walk from the root follows each child that is an initial of
-//! the rest of the sequence, or independent of all of it; if it ends in a leaf, the sequence is
-//! covered; else its rest becomes a new, last branch where the walk got stuck.
+//! Jonsson, Sagonas, J. ACM 2017), section 6. A sequence is inserted only if no sequence in the
+//! tree covers it. An ordered walk from the root follows each child that is an initial of the rest
+//! of the sequence, or independent of all of it. If the walk ends in a leaf, the sequence is
+//! covered. Otherwise the rest becomes a new, last branch at the node where the walk stopped.
 //!
 //! All trees of a search lie in one arena.
 
@@ -51,7 +51,7 @@ impl WakeupTrees {
         Some(node)
     }
 
-    /// Forgets a tree. Not recursive: chains may be as long as executions.
+    /// Frees a tree. Iterative, because chains may be as long as executions.
     pub(crate) fn release(&mut self, tree: &mut u32) {
         let mut trees = vec![std::mem::replace(tree, NONE)];
         while let Some(mut tree) = trees.pop() {
@@ -129,30 +129,31 @@ impl WakeupTrees {
     }
 }
 
-/// Where a thread's first event stands in a sequence.
+/// The position of a thread's first event in a sequence.
 pub(crate) enum Standing {
     /// Nothing in the sequence happens before it; here it is.
     Initial(usize),
     /// Something does.
     Later,
-    /// The thread has none.
+    /// The thread has no event in it.
     Absent,
 }
 
-/// Events of a trace that do not depend on some event, and then an access that is to come before
-/// it.
+/// Events of a trace that do not depend on some event, followed by an access that is to come before
+/// that event.
 pub(crate) struct Sequence {
     /// Events; [`NONE`] stands for the access at the end.
     items: Vec<u32>,
     second: Second,
     /// The event that the sequence leaves out.
     first: u32,
-    /// How many of the events before what is left of the sequence give up an owner.
+    /// How many of the events before the rest of the sequence give up an owner.
     passed: u64,
 }
 
 impl Sequence {
-    /// All that does not happen after `first`, from there on, and then `second`. Reuses the vector.
+    /// Everything from `first` on that does not happen after it, and then `second`. Reuses the
+    /// vector.
     pub(crate) fn new(trace: &Trace, first: u32, second: Second, mut items: Vec<u32>) -> Sequence {
         items.clear();
         let event = trace.event(first);
@@ -193,13 +194,13 @@ impl Sequence {
         }
     }
 
-    /// An event of the sequence comes before what is left of it.
+    /// Removes an event of the sequence: it comes before the rest of it.
     pub(crate) fn remove(&mut self, trace: &Trace, position: usize) {
         self.passed += u64::from(self.footprint(trace, position).gives_up);
         self.items.remove(position);
     }
 
-    /// Where the first event of a thread stands.
+    /// The position of the first event of a thread.
     pub(crate) fn standing(&self, trace: &Trace, thread: u32) -> Standing {
         let found = (0..self.items.len()).find(|&p| self.thread(trace, p) == thread);
         let Some(position) = found else {
@@ -229,13 +230,13 @@ impl Sequence {
             && !(footprint.gives_up && self.leaves_one(trace, footprint))
     }
 
-    /// An event that is not in the sequence comes before what is left of it.
+    /// Notes an event outside of the sequence that comes before the rest of it.
     pub(crate) fn pass(&mut self, footprint: &Footprint) {
         self.passed += u64::from(footprint.gives_up);
     }
 
-    /// Whether one who gives up an owner after the sequence may find that it is the last, because
-    /// of the sequence. In doubt it says yes: that may repeat an execution, and hides none.
+    /// Whether an event that gives up an owner after the sequence may give up the last one because
+    /// of the sequence. In doubt it returns true: that may repeat an execution, but hides none.
     #[cold]
     fn leaves_one(&self, trace: &Trace, footprint: &Footprint) -> bool {
         let (mut given_up, mut cloned) = (0, 0);
@@ -262,7 +263,7 @@ impl Sequence {
     }
 
     /// Whether the thread's next event, with this footprint, can begin an execution that contains
-    /// the sequence. Without a footprint: whether it is in the sequence and can begin it.
+    /// the sequence. Without a footprint: whether the event is in the sequence and can begin it.
     pub(crate) fn may_begin_with(
         &self,
         trace: &Trace,

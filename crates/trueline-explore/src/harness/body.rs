@@ -1,5 +1,5 @@
-//! A scenario as the body of an exploration: makes the object, calls what comes before, starts the
-//! threads, waits for them, calls what comes after, drops the object.
+//! A scenario as the body of an exploration: creates the object, makes the calls before, starts the
+//! threads, waits for them, makes the calls after, and drops the object.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::engine::interface::{self, Access, Effect, Failure};
 use crate::memory::{Reuse, reuse, untracked};
 use crate::std::thread;
 
-/// What the executions of a scenario share.
+/// State shared by the executions of a scenario.
 pub(crate) struct Body<'a, T, O: Operate<T>> {
     pub(crate) make: &'a Make<T>,
     pub(crate) alphabet: &'a [O],
@@ -21,12 +21,12 @@ pub(crate) struct Body<'a, T, O: Operate<T>> {
     trouble: Mutex<Option<Trouble>>,
 }
 
-/// What the code under test did wrong by itself.
+/// A fault of the code under test itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// This call of the scenario panicked.
     Panicked(usize),
-    /// The invariant does not hold.
+    /// The invariant is violated.
     Invariant(String),
 }
 
@@ -112,19 +112,19 @@ impl<'a, T: Sync, O: Operate<T>> Body<'a, T, O> {
         lock(&self.results).value(number as u32)
     }
 
-    /// Forgets what went wrong in executions so far.
+    /// Clears the faults of earlier executions.
     pub(crate) fn forget_trouble(&self) {
         *lock(&self.trouble) = None;
     }
 
-    /// What the code under test did wrong in the execution that failed.
+    /// The fault of the code under test in the execution that failed.
     pub(crate) fn trouble(&self) -> Option<Trouble> {
         lock(&self.trouble).clone()
     }
 }
 
-/// Notes what a panic leaves: dropped only then. What it notes owns no memory, since that would be
-/// the execution's.
+/// Records a panic when it is dropped during unwinding. The record owns no memory, since that would
+/// belong to the execution.
 struct NotePanic<'a> {
     trouble: &'a Mutex<Option<Trouble>>,
     what: Trouble,

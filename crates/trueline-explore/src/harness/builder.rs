@@ -1,4 +1,4 @@
-//! What a test says: the object, its operations, its specification, and how much to try.
+//! The settings of a test: the object, its operations, its specification, and how much to try.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -70,8 +70,8 @@ pub struct Stress {
 
 /// A test that runs the object under every schedule that matters.
 ///
-/// Code on the heap needs
-/// `#[global_allocator] static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;`.
+/// Code that uses the heap needs `#[global_allocator] static ALLOC: trueline_explore::Alloc =
+/// trueline_explore::Alloc;`.
 pub fn explore<T, O>(make: impl Fn() -> T + Send + Sync + 'static) -> Harness<T, O, Explore>
 where
     T: Sync + 'static,
@@ -81,9 +81,9 @@ where
     Harness::new(make, mode)
 }
 
-/// A test that runs the object on real threads, in many short rounds of random scenarios. It sees
-/// what the machine at hand does, weak memory included, and proves nothing; an object that is not
-/// built over [`crate::std`] can be tested so, too.
+/// A test that runs the object on real threads, in many short rounds of random scenarios. It covers
+/// whatever this machine happens to do, including weak memory, and proves nothing. The object need
+/// not be built over [`crate::std`].
 pub fn stress<T, O>(make: impl Fn() -> T + Send + Sync + 'static) -> Harness<T, O, Stress>
 where
     T: Send + Sync + 'static,
@@ -93,9 +93,9 @@ where
     Harness::new(make, Stress { rounds: 20_000, rounds_each: 100, patience })
 }
 
-/// What an invariant may answer: nothing (it panics), whether it holds, or what is wrong.
+/// What an invariant may return: nothing (it panics), whether it holds, or an error message.
 pub trait Holds {
-    /// What is wrong, if something is.
+    /// The error, if it is violated.
     fn holds(self) -> Result<(), String>;
 }
 
@@ -147,7 +147,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         }
     }
 
-    /// What the object should do. Without it the object itself, run serially, is the specification.
+    /// The specification of the object. Without one, the object itself, run serially, is the
+    /// specification.
     pub fn spec<S>(mut self, spec: S) -> Self
     where
         S: Spec<Op = O, Ret = O::Ret> + 'static,
@@ -156,7 +157,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Another object, run serially, as the specification: the same with its factor set to 0, say.
+    /// Another object, run serially, as the specification: for instance the same object with its
+    /// factor set to 0.
     pub fn golden(mut self, make: impl Fn() -> T + Send + Sync + 'static) -> Self
     where
         T: Sync,
@@ -167,40 +169,40 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// What threads may call.
+    /// The operations that threads may call.
     pub fn operations(mut self, operations: impl IntoIterator<Item = O>) -> Self {
         self.operations.extend(operations);
         self
     }
 
-    /// How many threads call operations (2 if not told otherwise).
+    /// The number of threads that call operations (default: 2).
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// How many operations each thread calls (2 if not told otherwise); with an
-    /// [invariant](Harness::invariant), at most.
+    /// The number of operations that each thread calls (default: 2); with an
+    /// [invariant](Harness::invariant), the maximum.
     pub fn length(mut self, length: usize) -> Self {
         self.length = length;
         self
     }
 
-    /// So many threads that call these operations and no others; roles are numbered from 0 in this
-    /// order. With roles, [`Harness::operations`] and [`Harness::threads`] say nothing.
+    /// Adds threads that call these operations and no others. Roles are numbered from 0 in this
+    /// order. With roles, [`Harness::operations`] and [`Harness::threads`] have no effect.
     pub fn role(mut self, threads: usize, operations: impl IntoIterator<Item = O>) -> Self {
         self.roles.push((threads, operations.into_iter().collect()));
         self
     }
 
-    /// So many scenarios of the full size, drawn at random, instead of all up to that size.
+    /// Runs this many scenarios of the full size, drawn at random, instead of all up to that size.
     pub fn random(mut self, scenarios: u64, seed: u64) -> Self {
         self.random = Some((scenarios, seed));
         self
     }
 
-    /// Only scenarios with at most as many removals as insertions; the removals that are missing
-    /// are called at the end, so that all that was put in comes out.
+    /// Runs only scenarios with at most as many removals as insertions. The missing removals are
+    /// called at the end, so that all inserted values are removed.
     pub fn well_formed(
         mut self,
         inserts: impl Fn(&O) -> bool + Send + Sync + 'static,
@@ -210,29 +212,29 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Only scenarios in which each thread keeps to this rule: it is given the calls of one thread
-    /// in their order. Use it for an object that demands something of its callers, such as that a
-    /// thread unlocks only what it has locked. The calls before and after the threads are made by
-    /// one thread, and are given to the rule together. A failure is made smaller within the rule,
-    /// too.
+    /// Runs only scenarios in which each thread satisfies this rule, which receives the calls of
+    /// one thread in their order. Use it for an object that makes demands on its callers, such as
+    /// that a thread unlocks only what it has locked. One thread makes the calls before and after
+    /// the others, and the rule receives these together. Minimisation obeys the rule, too.
     pub fn rule(mut self, rule: impl Fn(&[&O]) -> bool + Send + Sync + 'static) -> Self {
         self.rule = Some(Box::new(rule));
         self
     }
 
-    /// What is called before the threads start, in every scenario.
+    /// Operations called before the threads start, in every scenario.
     pub fn before(mut self, operations: impl IntoIterator<Item = O>) -> Self {
         self.before.extend(operations);
         self
     }
 
-    /// What is called after the threads have ended, in every scenario.
+    /// Operations called after the threads have ended, in every scenario.
     pub fn after(mut self, operations: impl IntoIterator<Item = O>) -> Self {
         self.after.extend(operations);
         self
     }
 
-    /// What each thread calls: this scenario, and others given so, instead of all.
+    /// Runs this scenario, and others given in the same way, instead of all. The argument gives the
+    /// calls of each thread.
     pub fn program<P>(mut self, threads: impl IntoIterator<Item = P>) -> Self
     where
         P: IntoIterator<Item = O>,
@@ -242,9 +244,9 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// What must hold while no operation is under way: after the threads have ended, and at the
-    /// end. Threads then call up to [`Harness::length`] operations, since what is violated after
-    /// few of them may hold again after more.
+    /// What must hold while no operation is pending: after the threads have ended, and at the end.
+    /// Threads then call up to [`Harness::length`] operations instead of exactly that many, since
+    /// further operations may hide a violation.
     pub fn invariant<H: Holds>(
         mut self,
         invariant: impl Fn(&T) -> H + Send + Sync + 'static,
@@ -253,21 +255,21 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// The name of the test, for the line that runs a failure again; that of the running `#[test]`
-    /// if not told otherwise.
+    /// The name of the test in the line that runs a failure again (default: the name of the running
+    /// `#[test]`).
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Runs what a report said after `TRUELINE_REPLAY=`, and nothing else; a text that is about
-    /// another test is passed over. The variable of that name does the same.
+    /// Runs only the scenario that a report gave after `TRUELINE_REPLAY=`. A text that belongs to
+    /// another test is ignored. The environment variable of that name does the same.
     pub fn replay(mut self, replay: impl Into<String>) -> Self {
         self.replay = Some(replay.into());
         self
     }
 
-    /// Keeps scenarios that fail in `trueline-regressions/`, beside `Cargo.toml`, and runs them
+    /// Keeps failing scenarios in `trueline-regressions/`, beside `Cargo.toml`, and runs them
     /// first.
     pub fn regressions(self) -> Self {
         self.regressions_in(regressions::directory())
@@ -279,8 +281,8 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Shows each history that is checked, but for those of scenarios that are tried to make a
-    /// failure smaller.
+    /// Calls the function for each checked history, except those of scenarios that minimisation
+    /// tries.
     pub fn each_history(
         mut self,
         watch: impl Fn(&History<O, O::Ret>) + Send + Sync + 'static,
@@ -289,31 +291,31 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// Judges no history: each is only shown, to [`Harness::each_history`]. That the test then
-    /// holds says nothing about them.
+    /// Checks no history: each is only passed to [`Harness::each_history`]. If such a test holds,
+    /// that says nothing about the histories.
     pub fn survey(mut self) -> Self {
         self.survey = true;
         self
     }
 
-    /// Gives the test up after this time, which all scenarios and making a failure smaller share:
-    /// the verdict is then that it is undecided, or, where a failure was found before, that
-    /// failure, which says that there may be a smaller one. One execution, one round and one call
-    /// of the object or of its specification are not interrupted.
+    /// Sets a time limit, which all scenarios and minimisation share. When it is reached, the
+    /// verdict is undecided. If a failure was found before, the verdict is that failure, and the
+    /// report says that there may be a smaller one. The limit does not interrupt a single
+    /// execution, a single round, or a single call of the object or its specification.
     pub fn time(mut self, most: Duration) -> Self {
         self.time = Some(most);
         self
     }
 
-    /// Draws on this budget, in place of one with the time of [`Harness::time`]: limits that
+    /// Draws on this budget instead of one with the time of [`Harness::time`]: for limits that
     /// several tests share, or limits of memory.
     pub fn budget(mut self, budget: Arc<Budget>) -> Self {
         self.budget = Some(budget);
         self
     }
 
-    /// Where a line of progress goes every ten seconds: standard error if not told otherwise, and
-    /// nowhere with [`Harness::budget`].
+    /// Receives a line of progress every ten seconds (default: standard error; with
+    /// [`Harness::budget`] there is none).
     pub fn progress(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.progress = Some(Box::new(sink));
         self
@@ -325,7 +327,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self
     }
 
-    /// The specification, or the object itself where there is none.
+    /// The specification, or the object itself if there is none.
     fn take_spec(&mut self, alphabet: &[O], budget: &Arc<Budget>) -> Specification<O, O::Ret>
     where
         T: Sync,
@@ -337,7 +339,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         }
     }
 
-    /// What the whole test may cost.
+    /// The limits of the whole test.
     fn limits(&self) -> Arc<Budget> {
         self.budget.clone().unwrap_or_else(|| limits::budget(self.time))
     }
@@ -347,7 +349,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         self.random.is_some() && self.programs.is_empty()
     }
 
-    /// How large scenarios are, in words.
+    /// A description of the size of scenarios.
     pub(crate) fn size(&self) -> String {
         if !self.programs.is_empty() {
             return String::from("given programs");
@@ -369,8 +371,7 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
                 " with at most as many removals as insertions that keep to the rule"
             }
         };
-        // Handles may depend on the number of the thread. Where they are the object itself they do
-        // not.
+        // Handles may depend on the number of the thread, unless they are the object itself.
         let same = !has_handles::<T, O>();
         let alone = match &self.roles[..] {
             [] => self.threads < 2,
@@ -396,14 +397,14 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
         alphabet
     }
 
-    /// What makes scenarios well-formed, where the test asks for such.
+    /// The rule for well-formed scenarios, if the test asks for them.
     pub(crate) fn well_formed_of(&self, alphabet: &[O]) -> Option<WellFormed> {
         let (inserts, removal) = self.well_formed.as_ref()?;
         let removal = alphabet.iter().position(|other| other == removal)?;
         Some(WellFormed { inserts: alphabet.iter().map(inserts).collect(), removal })
     }
 
-    /// The scenarios that the test asks for, in the order in which they are run.
+    /// The scenarios of the test, in the order in which they are run.
     pub(crate) fn scenarios<'a>(
         &self,
         alphabet: &[O],
@@ -454,45 +455,45 @@ impl<T: 'static, O: Operate<T>, M> Harness<T, O, M> {
 }
 
 impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
-    /// Only schedules with at most so many preemptions, those with fewer first.
+    /// Explores only schedules with at most this many preemptions, those with fewer first.
     pub fn preemptions(mut self, most: u32) -> Self {
         self.mode.exploration = self.mode.exploration.preemptions(most);
         self
     }
 
-    /// So many schedules of each scenario, drawn at random.
+    /// Explores this many random schedules of each scenario.
     pub fn sample(mut self, sampler: Sampler, seed: u64, executions: u64) -> Self {
         self.mode.exploration = self.mode.exploration.sample(sampler, seed, executions);
         self
     }
 
-    /// Gives a scenario up after so many executions: the verdict is then that it is undecided.
+    /// Gives up a scenario after this many executions; the verdict is then undecided.
     pub fn executions(mut self, most: u64) -> Self {
         self.mode.exploration = self.mode.exploration.executions(most);
         self
     }
 
-    /// Explores on so many OS threads (1 if not told otherwise), with the same result.
+    /// Explores on this many OS threads (default: 1), with the same result.
     pub fn workers(mut self, workers: usize) -> Self {
         self.mode.exploration = self.mode.exploration.workers(workers);
         self
     }
 
-    /// Lets weak compare-exchanges fail and waits end for no reason, as
-    /// [`Exploration::spurious`](crate::engine::Exploration::spurious) says.
+    /// Lets weak compare-exchanges fail and waits end spuriously, as described at
+    /// [`Exploration::spurious`](crate::engine::Exploration::spurious).
     pub fn spurious(mut self, spurious: bool) -> Self {
         self.mode.exploration = self.mode.exploration.spurious(spurious);
         self
     }
 
-    /// What becomes of freed memory: [`Reuse::Lifo`] provokes ABA.
+    /// How freed memory is reused: [`Reuse::Lifo`] provokes ABA.
     pub fn reuse(mut self, reuse: Reuse) -> Self {
         self.mode.reuse = reuse;
         self
     }
 
-    /// Runs the test, and panics with the report unless nothing is wrong. A search that met a limit
-    /// has not passed.
+    /// Runs the test and panics with the report unless it passes. A search that reached a limit has
+    /// not passed.
     #[track_caller]
     pub fn check(self) {
         check(&self.run());
@@ -510,13 +511,13 @@ impl<T: Sync + 'static, O: Operate<T>> Harness<T, O, Explore> {
 }
 
 impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
-    /// So many rounds altogether (20,000 if not told otherwise); 100 of them run the same scenario.
+    /// The total number of rounds (default: 20,000); every 100 of them run the same scenario.
     pub fn rounds(mut self, rounds: u64) -> Self {
         self.mode.rounds = rounds;
         self
     }
 
-    /// How long a round may take before it counts as stuck (10 s if not told otherwise).
+    /// How long a round may take before it counts as stuck (default: 10 s).
     pub fn patience(mut self, patience: Duration) -> Self {
         self.mode.patience = patience;
         self
@@ -551,8 +552,8 @@ impl<T: Send + Sync + 'static, O: Operate<T>> Harness<T, O, Stress> {
     }
 }
 
-/// Panics with the report unless the test passed; its scope goes to the output that tests show when
-/// asked.
+/// Panics with the report unless the test passed. If it passed, prints the coverage to the output
+/// that the test harness captures.
 #[track_caller]
 fn check<O, R>(outcome: &Outcome<O, R>) {
     assert!(outcome.passes(), "\n{outcome}");

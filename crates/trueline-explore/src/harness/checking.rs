@@ -12,25 +12,25 @@ use trueline::verdict::Reason;
 
 use super::Operate;
 use super::guarded::{self, NoAnswer, Waiting};
-use super::histories::{self, Made};
+use super::histories::{self, Performed};
 use super::outcome::Counts;
 use super::scenario::Scenario;
 use super::setting::{Drawn, Judge, Setting};
 
-/// The histories of a scenario so far, and what was found among them.
+/// The histories of a scenario so far, and the findings among them.
 pub(crate) struct Checking<'a, T, O: Operate<T>> {
     setting: &'a Setting<'a, T, O>,
     scenario: &'a Scenario,
     /// The alphabet's index of each call.
     calls: Vec<usize>,
     seen: Mutex<Seen>,
-    /// Who judges in place of the checker.
+    /// Decides in place of the checker.
     judge: Option<Mutex<Box<dyn Judge<T, O>>>>,
     /// Whether identical histories are judged once.
     skips_identical: bool,
 }
 
-/// What is wrong with a history.
+/// A fault of a history.
 pub(crate) enum Found<O, R> {
     NotLinearizable(Box<Drawn<O, R>>),
     NotQuasiLinearizable {
@@ -39,8 +39,8 @@ pub(crate) enum Found<O, R> {
     },
     Stuck {
         drawn: Box<Drawn<O, R>>,
-        /// All states that are possible at the end, where those that wait have not taken effect;
-        /// none if one of them has.
+        /// All states that are possible at the end if the waiting operations have not taken effect;
+        /// empty if one of them has.
         states: Vec<String>,
         /// Where threads wait.
         waiting: Vec<String>,
@@ -61,9 +61,9 @@ impl<O, R> From<NoAnswer> for Found<O, R> {
     }
 }
 
-/// What was called with which results, the operations before each, as bits, and whether all have
-/// returned and a thread waits for ever all the same.
-type Key = (Box<[Made]>, Box<[u128]>, bool);
+/// The key of a history: the calls with their results, the operations before each as bits, and
+/// whether a thread waits for ever although all have returned.
+type Key = (Box<[Performed]>, Box<[u128]>, bool);
 
 #[derive(Default)]
 struct Seen {
@@ -82,24 +82,24 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         Checking { setting, scenario, calls, seen, judge, skips_identical }
     }
 
-    /// Looks at a history: operations, those before each as bits, results by number, and where
-    /// threads wait for ever. None: it is fine.
+    /// Checks a history: operations, the operations before each as bits, results by number, and
+    /// where threads wait for ever. Returns `None` if nothing is wrong with it.
     pub(crate) fn look(
         &self,
-        made: &[Made],
+        performed: &[Performed],
         before: &[u128],
         result: impl Fn(u64) -> O::Ret,
         waiting: impl FnOnce() -> Vec<String>,
     ) -> Option<Found<O, O::Ret>> {
-        // Operations that wait are told by their results, which are missing. A thread that waits
-        // outside of its operations, in a destructor of the object say, leaves the same history as
-        // one that does not.
-        let have_returned = made.iter().all(|operation| operation.result.is_some());
+        // Waiting operations are recognised by their missing results. A thread that waits outside
+        // of its operations, say in a destructor of the object, leaves the same history as one that
+        // does not wait.
+        let have_returned = performed.iter().all(|operation| operation.result.is_some());
         let (outside, waiting) = match have_returned {
             true => (waiting(), None),
             false => (Vec::new(), Some(waiting)),
         };
-        let key: Key = (Box::from(made), Box::from(before), !outside.is_empty());
+        let key: Key = (Box::from(performed), Box::from(before), !outside.is_empty());
         {
             let mut seen = lock(&self.seen);
             seen.histories += 1;
@@ -108,15 +108,16 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
             }
         }
         let waiting = waiting.map_or(outside, |waiting| waiting());
-        let found = self.judge(self.drawn(made, before, result), made, waiting);
-        // A history is known only once nothing was found wrong with it: whoever meets one that is
-        // being judged judges it too, so that of several workers each finds what it meets.
+        let found = self.judge(self.drawn(performed, before, result), performed, waiting);
+        // A history counts as known only after it was found correct. A worker that meets a history
+        // that another worker is checking checks it too, so that each worker finds the failures of
+        // its own executions.
         let mut seen = lock(&self.seen);
         seen.checks += u64::from(found.is_some() || seen.known.insert(key));
         found
     }
 
-    /// Forgets all histories: they are looked at again, and counted again.
+    /// Forgets all histories: they are checked and counted again.
     pub(crate) fn start_again(&self) {
         *lock(&self.seen) = Seen::default();
     }
@@ -124,19 +125,20 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     /// The history of these operations.
     pub(crate) fn drawn(
         &self,
-        made: &[Made],
+        performed: &[Performed],
         before: &[u128],
         result: impl Fn(u64) -> O::Ret,
     ) -> Drawn<O, O::Ret> {
-        let raw = histories::of_order(self.scenario, made, |i| before[i]);
-        let results: Vec<Option<O::Ret>> = made.iter().map(|o| o.result.map(&result)).collect();
+        let raw = histories::of_order(self.scenario, performed, |i| before[i]);
+        let results: Vec<Option<O::Ret>> =
+            performed.iter().map(|o| o.result.map(&result)).collect();
         let history = raw.map(|o: &Operation<_, _>| {
             let place = histories::place(&o.op);
-            let op = self.setting.alphabet[self.calls[made[place].call]].clone();
+            let op = self.setting.alphabet[self.calls[performed[place].call]].clone();
             Ok::<_, Infallible>((op, results[place].clone()))
         });
         let Ok(history) = history;
-        let calls = made.iter().map(|operation| operation.call).collect();
+        let calls = performed.iter().map(|operation| operation.call).collect();
         Drawn { raw, calls, history, outcome: None }
     }
 
@@ -151,7 +153,7 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
     fn judge(
         &self,
         mut drawn: Drawn<O, O::Ret>,
-        made: &[Made],
+        performed: &[Performed],
         waiting: Vec<String>,
     ) -> Option<Found<O, O::Ret>> {
         if let Some(watch) = self.setting.watch {
@@ -160,10 +162,11 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
         if self.setting.survey {
             return None;
         }
-        // Who waits, where an order of the others exists only if one of them has taken effect.
+        // The waiting operations, if an order of the others exists only if one of these has taken
+        // effect.
         let mut effective = None;
         if !waiting.is_empty() {
-            let pending = made.iter().filter(|operation| operation.result.is_none());
+            let pending = performed.iter().filter(|operation| operation.result.is_none());
             let culprits: Vec<usize> = pending.map(|operation| operation.call).collect();
             if culprits.is_empty() {
                 let (drawn, states) = (Box::new(drawn), Vec::new());
@@ -180,7 +183,8 @@ impl<'a, T, O: Operate<T>> Checking<'a, T, O> {
                         culprits,
                     });
                 }
-                // The checker says why; or it finds an order with some of those that wait.
+                // The checker either explains the failure or finds an order that includes some of
+                // the waiting operations.
                 Ok(Waiting::NoOrder) => effective = Some((waiting, culprits)),
                 Err(why) => return Some(why.into()),
             }
@@ -228,7 +232,7 @@ pub(crate) fn quasi_sentence(factor: u32) -> String {
     format!("No order of the operations has every removal within {factor} places of its turn")
 }
 
-/// Who waits, and why that is wrong; then where each thread waits, one line each.
+/// Which operations wait and why that is wrong; then where each thread waits, one line per thread.
 pub(crate) fn stuck_sentence<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     scenario: &Scenario,

@@ -1,14 +1,14 @@
 //! Real threads that run many short rounds of one scenario.
 //!
 //! Each round has an object of its own. The threads meet before the first call, so that they start
-//! together, and after the last. The first thread leads: it makes the object, calls what comes
-//! before and after, and collects what the others have done. Nobody waits in the kernel between
+//! together, and after the last. The first thread leads: it creates the object, makes the calls
+//! before and after, and collects the results of the others. No thread waits in the kernel between
 //! rounds.
 //!
-//! **Times.** A clock of the system is read before each call and after each return, with a fence
-//! between the clock and the call: the call cannot begin before the first reading nor end after the
-//! second. Operations whose readings are equal overlap. What is claimed rests on the clock being
-//! the same on all processors, as that of `Instant` is.
+//! **Times.** A thread reads the system's clock before each call and after each return, with a
+//! fence between the clock and the call: the call cannot begin before the first reading or end
+//! after the second. Operations with equal readings overlap. The verdict relies on the clock being
+//! the same on all processors, as `Instant` guarantees.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -22,7 +22,7 @@ use super::scenario::Scenario;
 use super::{Invariant, Make, Operate, Thread};
 use crate::engine::panics::caught;
 
-/// What one call did.
+/// The result of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Done<R> {
     /// Its number in the scenario.
@@ -39,7 +39,7 @@ pub(crate) enum Ended {
     Well,
     /// This call panicked, with this message.
     Panicked(usize, String),
-    /// The invariant does not hold.
+    /// The invariant is violated.
     Invariant(String),
     /// Some calls did not return in time.
     Stuck,
@@ -52,7 +52,7 @@ pub(crate) struct Round<R> {
     pub(crate) ended: Ended,
 }
 
-/// What the threads of a crew share.
+/// State shared by the threads of a crew.
 struct Shared<T, O: Operate<T>> {
     make: Arc<Make<T>>,
     invariant: Option<Arc<Invariant<T>>>,
@@ -61,7 +61,7 @@ struct Shared<T, O: Operate<T>> {
     rounds: usize,
     /// The object of the round under way.
     object: Mutex<Option<Arc<T>>>,
-    /// What each thread has done in it; the last one is thread 0's.
+    /// The calls that each thread has made in it; the last entry is thread 0's.
     done: Vec<Mutex<Vec<Done<O::Ret>>>>,
     panicked: Mutex<Option<(usize, String)>>,
     /// How many times a thread has come to a meeting.
@@ -76,12 +76,12 @@ pub(crate) struct Rounds<R> {
     pub(crate) cut: Option<Exhausted>,
 }
 
-/// How long to wait for a round before the budget is asked again.
+/// How long to wait for a round before the budget is checked again.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Runs so many rounds of a scenario, or fewer if one goes wrong: that is the last. `patience` is
-/// how long a round may take. Where the budget is spent, the round under way is given up: nothing
-/// is known of it.
+/// Runs this many rounds of a scenario, or fewer if one fails: that is then the last. `patience` is
+/// the longest time for a round. When the budget is spent, the current round is abandoned without a
+/// result.
 pub(crate) fn run<T, O>(
     make: &Arc<Make<T>>,
     invariant: Option<&Arc<Invariant<T>>>,
@@ -125,12 +125,12 @@ where
     drop(tell);
     let rounds = collect(&shared, &told, patience, budget);
     let stuck = matches!(rounds.all.last(), Some(Round { ended: Ended::Stuck, .. }));
-    // Threads that may wait for ever are left behind; those of a round that was only given up end
+    // Threads that may wait for ever are abandoned. Threads of a round that was only given up end
     // with it.
     if !stuck && rounds.cut.is_none() {
         for thread in threads {
-            // A panic outside of the operations (a destructor's) is the user's, and is told as it
-            // is.
+            // A panic outside of the operations (say in a destructor) is the user's own and is
+            // passed on unchanged.
             if let Err(payload) = thread.join() {
                 std::panic::resume_unwind(payload);
             }
@@ -139,7 +139,8 @@ where
     rounds
 }
 
-/// Takes the rounds as they come. One that does not come is stuck, and its threads are left behind.
+/// Receives the rounds as they finish. A round that does not finish is stuck, and its threads are
+/// abandoned.
 fn collect<T, O: Operate<T>>(
     shared: &Shared<T, O>,
     told: &Receiver<Round<O::Ret>>,
@@ -147,9 +148,9 @@ fn collect<T, O: Operate<T>>(
     budget: &Budget,
 ) -> Rounds<O::Ret> {
     let mut all = Vec::new();
-    // Counted in glances rather than by the clock: where the machine is busy, or the process was
-    // stopped, this thread glances as rarely as the others run, and a round that was only not run
-    // is not taken for one that waits.
+    // Time is counted in glances instead of by the clock: if the machine is busy, or the process
+    // was stopped, this thread glances as rarely as the others run, and a round that was merely not
+    // scheduled does not count as waiting.
     let mut waited = Duration::ZERO;
     loop {
         match told.recv_timeout(GLANCE) {
@@ -288,7 +289,8 @@ impl<T, O: Operate<T>> Shared<T, O> {
         }
     }
 
-    /// Waits until all threads have come to this meeting. False: there are no more rounds.
+    /// Waits until all threads have reached this meeting. Returns false if there are no more
+    /// rounds.
     fn meet(&self, meetings: &mut usize) -> bool {
         let lanes = self.done.len() - 1;
         *meetings += 1;
@@ -300,7 +302,7 @@ impl<T, O: Operate<T>> Shared<T, O> {
                 return false;
             }
             turns += 1;
-            // With more threads than processors somebody must make way.
+            // With more threads than processors, some must yield.
             if turns.is_multiple_of(64) {
                 std::thread::yield_now();
             } else {

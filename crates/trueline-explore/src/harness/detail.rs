@@ -1,5 +1,4 @@
-//! The steps of an execution, as data for the report: who, what, the values, and the line of the
-//! source.
+//! The steps of an execution as data for the report: thread, access, values and source line.
 //!
 //! Locations and addresses get short names in the order in which they appear.
 
@@ -11,13 +10,13 @@ use trueline_report::{Layout, Steps};
 use crate::engine::Step;
 use crate::engine::interface::{Kind, ThreadId};
 
-/// What there is to say about an operation of the scenario.
+/// The label of an operation of the scenario.
 pub(crate) struct Label {
     /// Its thread.
     pub(crate) thread: usize,
     /// `pop()`.
     pub(crate) call: String,
-    /// `pop() -> 1`; None if it has not returned.
+    /// `pop() -> 1`; `None` if it has not returned.
     pub(crate) returned: Option<String>,
 }
 
@@ -26,8 +25,8 @@ pub(crate) fn name(thread: usize) -> String {
     if thread == 0 { String::from("main") } else { format!("thread {thread}") }
 }
 
-/// The steps of operations; `labels` are the operations by their number in the scenario, `race` are
-/// the two accesses of a data race.
+/// The steps of operations. `labels` are indexed by the operation's number in the scenario; `race`
+/// has the two accesses of a data race.
 pub(crate) fn steps(steps: &[Step], labels: &[Option<Label>], race: Option<&[String; 2]>) -> Steps {
     let mut names = Names::default();
     let mut sources = Sources::default();

@@ -24,7 +24,7 @@ struct Run<'a, T, O: Operate<T>> {
     /// The number by which a replay names this test.
     number: u32,
     counts: Counts,
-    /// What scenarios that passed have seen.
+    /// The coverage of the scenarios that passed.
     scopes: BTreeSet<String>,
     /// Whether something was only sampled.
     sample: bool,
@@ -46,7 +46,7 @@ where
     O: Operate<T>,
 {
     let name = harness.name.clone().or_else(replay::test_name);
-    // Whoever brings a budget, as the command line does, tells of progress itself.
+    // A caller that supplies a budget, such as the command line, reports progress itself.
     let sink = match &harness.progress {
         Some(sink) => Some(&**sink),
         None if harness.budget.is_none() => Some(&progress::to_standard_error as &progress::Sink),
@@ -127,7 +127,7 @@ where
 }
 
 impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
-    /// Runs a scenario. None: go on.
+    /// Runs a scenario. Returns `None` if the test goes on.
     fn scenario(
         &mut self,
         scenario: &Scenario,
@@ -158,7 +158,7 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         }
     }
 
-    /// Runs what the environment asks for.
+    /// Runs the scenario that the environment requests.
     fn again(mut self, asked: Replay, test: Option<&str>) -> Outcome<O, O::Ret> {
         let effort = Effort::Replay(asked.schedule.clone());
         if let Some(outcome) = self.scenario(&asked.scenario, &effort, test) {
@@ -174,16 +174,15 @@ impl<T: Sync + 'static, O: Operate<T>> Run<'_, T, O> {
         effort: &Effort,
         test: Option<&str>,
     ) -> Outcome<O, O::Ret> {
-        // What is replayed is shown as it was asked for. What another judge says is about the
-        // program as it is: quasi linearizability of one that removes less than it adds is another
+        // A replay is shown unchanged, because another judge decides about the program as it is:
+        // quasi linearizability of a program with fewer removals than insertions is a different
         // question.
         let as_found = self.as_found || self.setting.judge.is_some();
         let (failing, minimised) = match effort {
             Effort::Replay(_) => (failing, Minimised::NotAsked),
             _ if as_found => (failing, Minimised::NotAsked),
             _ => {
-                // What is tried for a smaller failure is not what was asked for: nobody is shown
-                // it.
+                // Minimisation runs scenarios that the user did not request, so they are not shown.
                 self.setting.watch = None;
                 minimise(&self.setting, failing, self.attempt)
             }

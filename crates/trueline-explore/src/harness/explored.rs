@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::body::{Body, Trouble};
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
 use super::detail;
-use super::histories::{self, Made};
+use super::histories::{self, Performed};
 use super::outcome::{Counts, Kind};
 use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
@@ -30,7 +30,8 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     }
     let body = Body::new(setting.make, setting.alphabet, scenario, setting.invariant, mode.reuse);
     let checking = Checking::new(setting, scenario);
-    // What was found, with the schedules that show it: several workers may find something at once.
+    // The findings, with the schedules that show them: several workers may find one at the same
+    // time.
     let found = Mutex::new(Vec::new());
     let cut = Mutex::new(None);
     let visit = |execution: &Execution<'_>| -> Visited {
@@ -67,7 +68,8 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     let mut what = shown.map(|place| found.swap_remove(place).1);
     let is_cut = lock(&cut).is_some();
     if what.is_none() && (is_cut || report.failure.is_none()) && !found.is_empty() {
-        // A worker found it, and a limit came before it was found again: it is told all the same.
+        // A worker found it, and a limit was reached before it was found again: it is reported all
+        // the same.
         let (schedule, other) = found.swap_remove(0);
         let replay = mode.exploration.clone().may_block().replay(schedule);
         let scope = report.scope;
@@ -83,20 +85,20 @@ pub(crate) fn try_scenario<T: Sync, O: Operate<T>>(
     Tried { counts, waited: false, end }
 }
 
-/// Looks at all histories of an execution: what is wrong with one of them, or why not all were
-/// looked at.
+/// Checks all histories of an execution. Returns what is wrong with one of them, or why some were
+/// not checked.
 fn look<T: Sync, O: Operate<T>>(
     checking: &Checking<'_, T, O>,
     body: &Body<'_, T, O>,
     execution: &Execution<'_>,
 ) -> Result<Option<Found<O, O::Ret>>, Stop> {
     let histories = execution.histories_in_time()?;
-    let made = made(&histories.operations);
+    let performed = performed(&histories.operations);
     for order in &histories.orders {
         execution.may_go_on()?;
-        let before: Vec<u128> = (0..made.len()).map(|i| order.before(i)).collect();
+        let before: Vec<u128> = (0..performed.len()).map(|i| order.before(i)).collect();
         let result = |number| body.result(number);
-        match checking.look(&made, &before, result, || execution.waiting()) {
+        match checking.look(&performed, &before, result, || execution.waiting()) {
             None => {}
             Some(Found::Spent(why)) => return Err(Stop::Budget(why)),
             Some(what) => return Ok(Some(what)),
@@ -114,9 +116,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn made(operations: &[Operation]) -> Vec<Made> {
-    let made = |o: &Operation| Made { call: o.operation as usize, result: o.result };
-    operations.iter().map(made).collect()
+fn performed(operations: &[Operation]) -> Vec<Performed> {
+    let performed = |o: &Operation| Performed { call: o.operation as usize, result: o.result };
+    operations.iter().map(performed).collect()
 }
 
 fn exploration<T, O: Operate<T>>(
@@ -134,7 +136,7 @@ fn exploration<T, O: Operate<T>>(
     }
 }
 
-/// What a report, and what the visitor found, come to.
+/// Combines the report and the visitor's findings into the result.
 fn ended<T: Sync, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     checking: &Checking<'_, T, O>,
@@ -145,7 +147,7 @@ fn ended<T: Sync, O: Operate<T>>(
 ) -> Ended<O, O::Ret> {
     let Some(failure) = report.failure else {
         let scope = report.scope.to_string();
-        // What rests on an assumption that nobody has checked says as little as a sample.
+        // A result that rests on an unchecked assumption proves as little as a sample.
         let sample = matches!(report.scope.aim, Aim::Sample { .. } | Aim::Replay)
             || report.scope.assumed.is_some();
         return match report.scope.stopped {
@@ -154,9 +156,9 @@ fn ended<T: Sync, O: Operate<T>>(
         };
     };
     // Shown as it ran; a history that was refuted replaces this.
-    let made = made(&report.operations);
-    let before = histories::before_in_steps(scenario, &made, &report.steps);
-    let drawn = checking.drawn(&made, &before, |number| body.result(number));
+    let performed = performed(&report.operations);
+    let before = histories::before_in_steps(scenario, &performed, &report.steps);
+    let drawn = checking.drawn(&performed, &before, |number| body.result(number));
     let mut failing = Failing {
         scenario: scenario.clone(),
         kind: Kind::Other,

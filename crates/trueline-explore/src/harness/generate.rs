@@ -1,17 +1,17 @@
-//! Which scenarios to run, where the test gives none: all matrices of operations up to a size, or
-//! some at random.
+//! Generates scenarios if the test gives none: all matrices of operations up to a size, or random
+//! ones.
 //!
 //! A matrix has one row of calls for each thread. Threads of the same role are interchangeable, so
-//! of all matrices that differ in the order of such rows only one is made: rows are numbers in the
-//! base of their role's operations, and rows of one role ascend. Small matrices come first, since a
-//! failure of a small one is found sooner and is easier to read; those of one size come in
-//! ascending order.
+//! of all matrices that differ only in the order of such rows only one is generated: rows are
+//! numbers in the base of their role's operations, and rows of one role ascend. Small matrices come
+//! first, since their failures are found sooner and are easier to read; matrices of one size come
+//! in ascending order.
 //!
-//! All rows of a matrix are of one length, and there are at least two. A history of a program with
-//! shorter rows is the beginning of one of a matrix, and what is wrong with it is wrong with that:
-//! it has no order, an operation panics, two accesses race. What is asked when all operations have
-//! returned is another matter, since later operations may mend it. So where there is an invariant,
-//! rows of all lengths are made ([`Plan::uneven`]).
+//! All rows of a matrix have the same length, and there are at least two. A history of a program
+//! with shorter rows is a prefix of a history of a matrix, and a fault of the prefix is a fault of
+//! the whole: it has no order, an operation panics, two accesses race. Invariants differ: they are
+//! checked after all operations have returned, and later operations may repair a violation. So with
+//! an invariant, rows of all lengths are generated ([`Plan::uneven`]).
 //!
 //! Cost: with `m` operations, `n` threads and `k` calls each, C(m^k + n - 1, n) matrices of the
 //! largest size.
@@ -20,24 +20,24 @@ use trueline::rng::Rng;
 
 use super::scenario::{Lane, Scenario};
 
-/// Threads that do the same: how many, and which operations (indices into the alphabet) they may
-/// call.
+/// Threads with the same role: their number, and the operations (indices into the alphabet) that
+/// they may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Role {
     pub(crate) threads: usize,
     pub(crate) operations: Vec<usize>,
 }
 
-/// Scenarios to be made: only the calls of the threads.
+/// The scenarios to generate: only the calls of the threads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) roles: Vec<Role>,
     pub(crate) length: usize,
-    /// Rows may be shorter than others, or empty, so that a thread is alone.
+    /// Rows may be shorter than others, or empty, so that a thread runs alone.
     pub(crate) uneven: bool,
 }
 
-/// A row to be made: the role of its thread, and how many calls it has.
+/// The shape of a row: the role of its thread and the number of its calls.
 type Shape = (usize, usize);
 
 impl Plan {
@@ -47,7 +47,7 @@ impl Plan {
         shapes.into_iter().flat_map(|rows| self.of_shape(rows))
     }
 
-    /// Matrices of the largest size, drawn at random; some may be the same.
+    /// Matrices of the largest size, drawn at random; there may be duplicates.
     pub(crate) fn random(&self, count: u64, seed: u64) -> impl Iterator<Item = Scenario> + '_ {
         let mut rng = Rng::new(seed);
         (0..count).map(move |_| {
@@ -62,8 +62,8 @@ impl Plan {
         })
     }
 
-    /// The rows of matrices, by how many calls there are together. With several roles all of their
-    /// threads are there from the start.
+    /// The shapes of matrices, by total number of calls. With several roles all of their threads
+    /// take part from the start.
     fn shapes(&self) -> Vec<Vec<Shape>> {
         let all: Vec<usize> = self.roles.iter().map(|role| role.threads).collect();
         let mut sizes = Vec::new();
@@ -118,8 +118,8 @@ impl Plan {
                 .map(|(&(role, length), &row)| self.lane(role, row, length));
             let scenario = Scenario { lanes: lanes.collect(), ..Scenario::default() };
             let mut after = row_numbers;
-            // Like an odometer whose wheels of one role and length never turn below the one to
-            // their left.
+            // Like an odometer in which a wheel of one role and length never shows less than the
+            // one to its left.
             for i in (0..after.len()).rev() {
                 if rows(shape[i]).is_none_or(|rows| after[i] + 1 < rows) {
                     after[i] += 1;
@@ -146,7 +146,8 @@ impl Plan {
     }
 }
 
-/// What makes scenarios well-formed: as many removals as insertions, the missing ones at the end.
+/// The rule for well-formed scenarios: as many removals as insertions, with the missing ones at the
+/// end.
 #[derive(Clone, Debug)]
 pub(crate) struct WellFormed {
     /// Which operations of the alphabet insert.
@@ -156,7 +157,7 @@ pub(crate) struct WellFormed {
 }
 
 impl WellFormed {
-    /// Adds removals after the threads; None where there are more removals than insertions already.
+    /// Adds removals after the threads; `None` if there are already more removals than insertions.
     pub(crate) fn complete(&self, mut scenario: Scenario) -> Option<Scenario> {
         let (insertions, removals) = self.count(&scenario);
         let missing = insertions.checked_sub(removals)?;
@@ -164,8 +165,8 @@ impl WellFormed {
         Some(scenario)
     }
 
-    /// Adds removals at the end, or takes some away there, until the scenario is well-formed; None
-    /// where that is not enough.
+    /// Adds or removes removals at the end until the scenario is well-formed; `None` if that is not
+    /// enough.
     pub(crate) fn balance(&self, mut scenario: Scenario) -> Option<Scenario> {
         let (insertions, mut removals) = self.count(&scenario);
         while removals > insertions && scenario.after.last() == Some(&self.removal) {
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(seen.len(), naive);
     }
 
-    /// All programs of at most so many threads and calls, by brute force, as their texts with the
+    /// All programs of at most this many threads and calls, by brute force, as texts with the
     /// threads of a role in order.
     fn naive(roles: &[(usize, &[usize])], length: usize) -> std::collections::BTreeSet<String> {
         let mut all = vec![Vec::<Lane>::new()];

@@ -1,8 +1,8 @@
-//! A specification of the user's, as the harness asks it.
+//! A user's specification behind the interface that the harness uses.
 //!
-//! Its states are numbers, so that specifications of all types are alike to the harness. A step
-//! that was taken before is remembered, and the user's code is not asked again. It may panic: the
-//! panic is caught where it is asked, and becomes an error that names the operation and the state.
+//! States are numbers, so that the harness treats specifications of all types alike. Steps are
+//! cached, and the user's code runs only once for each. The code may panic: the panic is caught at
+//! the call and becomes an error that names the operation and the state.
 
 use std::hash::BuildHasher;
 use std::panic::resume_unwind;
@@ -21,15 +21,16 @@ use crate::engine::panics::{Caught, caught};
 /// A specification of operations `O` with results `R`: a [`Guarded`] one.
 pub(crate) type Specification<O, R> = Arc<dyn Spec<State = u32, Op = O, Ret = R>>;
 
-/// A specification of the user's, guarded against panics.
+/// A user's specification, guarded against panics.
 ///
-/// It does not hand on what the specification claims to be or to commute: scenarios are short.
+/// It does not pass on the claims of the specification about its kind and what commutes: scenarios
+/// are too short for these to matter.
 pub(crate) struct Guarded<S: Spec> {
     spec: S,
     met: Mutex<Met<S>>,
 }
 
-/// What was met so far.
+/// The states, operations and steps so far.
 struct Met<S: Spec> {
     states: Table<S::State>,
     steps: HashTable<Step<S>>,
@@ -135,8 +136,8 @@ impl<S: Spec + 'static> Spec for Guarded<S> {
         self.spec.show_state(&state)
     }
 
-    /// Words that come from a claim to be of a kind count only where the claim is tested, and it is
-    /// not handed on.
+    /// A vocabulary that comes from a claim about the kind is valid only if the claim is tested,
+    /// and the claim is not passed on.
     fn vocabulary(&self) -> Option<Vocabulary<S::Op, S::Ret>> {
         self.spec.vocabulary().filter(|words| !words.is_claimed())
     }
@@ -145,7 +146,7 @@ impl<S: Spec + 'static> Spec for Guarded<S> {
 /// Why there is no answer about a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// The specification has none: it panicked, say.
+    /// The specification failed: it panicked, for example.
     Error(String),
     /// A limit was reached.
     Spent(Exhausted),
@@ -160,19 +161,21 @@ impl NoAnswer {
 /// Whether operations may wait for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// They may.
+    /// They may wait for ever.
     Allowed,
-    /// In each of these states, which are all that are possible, one of them could go on.
+    /// In each of these states, which are all that are possible, one of the operations could
+    /// continue.
     Enabled(Vec<String>),
-    /// No order explains those that returned: there is none, or one that waits has taken effect.
+    /// No order explains the operations that returned, or only one in which a waiting operation has
+    /// taken effect.
     NoOrder,
 }
 
-/// Sets of operations between two looks at the budget.
+/// Sets of operations between two checks of the budget.
 const SETS_AT_ONCE: usize = 256;
 
-/// Whether a history is linearizable. An error says why the specification has no answer; where a
-/// limit was reached, the outcome does.
+/// Whether a history is linearizable. An error says why the specification has no answer; if a limit
+/// was reached, the outcome says so.
 pub(crate) fn check<O: Data, R: Data>(
     spec: &Specification<O, R>,
     history: &History<O, R>,
@@ -181,8 +184,7 @@ pub(crate) fn check<O: Data, R: Data>(
     guard(|| Check::new(Arc::clone(spec)).budget(budget).run(history))
 }
 
-/// Whether these operations with these results, one after the other, are what the specification
-/// does.
+/// Whether the specification allows these operations with these results, one after the other.
 #[cfg(feature = "papers")]
 pub(crate) fn is_legal<'a, O: Data, R: Data>(
     spec: &Specification<O, R>,
@@ -205,7 +207,7 @@ pub(crate) fn is_legal<'a, O: Data, R: Data>(
     })
 }
 
-/// `push(1)`, `pop() -> 1`: without the result where there is none, or nothing in it.
+/// `push(1)`, `pop() -> 1`: without the result if there is none or it is empty.
 pub(crate) fn show<O: Data, R: Data>(
     spec: &Specification<O, R>,
     op: &O,
@@ -215,8 +217,8 @@ pub(crate) fn show<O: Data, R: Data>(
     text.strip_suffix(" -> ?").map_or(text.clone(), String::from)
 }
 
-/// Whether the operations that wait for ever may do so: there is an order of those that returned
-/// after which none of the others can go on.
+/// Whether the operations that wait for ever may do so: there is an order of the returned
+/// operations after which none of the waiting ones can continue.
 pub(crate) fn may_wait<O: Data, R: Data>(
     spec: &Specification<O, R>,
     history: &History<O, R>,
@@ -225,13 +227,13 @@ pub(crate) fn may_wait<O: Data, R: Data>(
     guard(|| look_for_an_end(spec, history, budget))?.map_err(NoAnswer::Spent)
 }
 
-/// All orders of the operations that returned, by sets of those taken and states; looks for one
-/// after which no other operation of the history can go on. Operations that wait have not taken
-/// effect: this is the 'stuck' history of Line-Up (Burckhardt, Dern, Musuvathi and Tan, 2010), with
+/// Searches all orders of the returned operations, by sets of taken operations and states, for one
+/// after which no other operation of the history can continue. Waiting operations have not taken
+/// effect. This is the 'stuck' history of Line-Up (Burckhardt, Dern, Musuvathi and Tan, 2010), with
 /// one order for all that wait.
 ///
-/// The sets may be as many as the subsets of the operations that overlap: the budget is asked every
-/// few of them.
+/// There may be as many sets as subsets of the overlapping operations, so the budget is checked
+/// every few of them.
 fn look_for_an_end<O: Data, R: Data>(
     spec: &Specification<O, R>,
     history: &History<O, R>,
@@ -277,11 +279,11 @@ fn look_for_an_end<O: Data, R: Data>(
     Ok(if enabled.is_empty() { Waiting::NoOrder } else { Waiting::Enabled(enabled) })
 }
 
-/// A panic that says why a specification has no answer. It never leaves [`guard`], whatever thread
-/// it was raised on.
+/// The payload of a panic that says why a specification has no answer. It never leaves [`guard`],
+/// on whatever thread it was raised.
 struct GivenUp(NoAnswer);
 
-/// Runs what asks a specification; the error names the operation at which it panicked.
+/// Runs code that calls a specification; an error names the operation at which it panicked.
 fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, NoAnswer> {
     caught(ask).map_err(|caught: Caught| match caught.payload.downcast_ref::<GivenUp>() {
         Some(GivenUp(why)) => why.clone(),
@@ -289,7 +291,7 @@ fn guard<T>(ask: impl FnOnce() -> T) -> Result<T, NoAnswer> {
     })
 }
 
-/// Ends the question that a specification was asked: why it has no answer.
+/// Abandons the question, with the reason why it has no answer.
 pub(crate) fn give_up(why: NoAnswer) -> ! {
     // Resumed rather than raised, so that no hook prints it.
     resume_unwind(Box::new(GivenUp(why)))

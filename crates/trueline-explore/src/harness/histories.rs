@@ -1,8 +1,8 @@
-//! From the real-time orders of an execution to histories that the checkers read.
+//! Converts the real-time orders of an execution to histories for the checkers.
 //!
-//! The sets of operations before an operation, in an interval order, are nested. So events come out
-//! in rounds: all that the next larger set adds returns, then all operations with that set before
-//! them are called.
+//! In an interval order, the sets of operations before an operation are nested. So events are
+//! generated in rounds: the operations that the next larger set adds return, then all operations
+//! with that set before them are called.
 
 use trueline::History;
 use trueline::Value;
@@ -11,22 +11,22 @@ use trueline::history::{Args, Builder, Call, Callers, Part, Position};
 use super::scenario::Scenario;
 use crate::engine::Step;
 
-/// An operation of an execution: which call of the scenario, and the number of its result.
+/// An operation of an execution: the call of the scenario, and the number of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Made {
+pub(crate) struct Performed {
     pub(crate) call: usize,
     pub(crate) result: Option<u64>,
 }
 
-/// The history of these operations, of which `before(i)` precede the `i`th, as bits. Each call has
-/// the place of the operation among them as its argument. Processes are numbered as threads are.
+/// The history of these operations, of which `before(i)` precede the `i`th, as bits. The argument
+/// of each call is the operation's index among them. Processes have the numbers of the threads.
 pub(crate) fn of_order(
     scenario: &Scenario,
-    made: &[Made],
+    performed: &[Performed],
     before: impl Fn(usize) -> u128,
 ) -> History {
     let threads: Vec<usize> = scenario.calls().iter().map(|&(thread, _)| thread).collect();
-    let mut calls: Vec<usize> = (0..made.len()).collect();
+    let mut calls: Vec<usize> = (0..performed.len()).collect();
     calls.sort_by_key(|&i| before(i).count_ones());
     let mut builder = Builder::new();
     builder.set_callers(Callers::Threads);
@@ -35,7 +35,7 @@ pub(crate) fn of_order(
     let nowhere = Position::default();
     let mut returned = 0u128;
     let mut returns = |builder: &mut Builder, set: u128| {
-        for (i, operation) in made.iter().enumerate() {
+        for (i, operation) in performed.iter().enumerate() {
             if set >> i & 1 == 1 && returned >> i & 1 == 0 && operation.result.is_some() {
                 returned |= 1 << i;
                 let process = builder.process(&Value::Int(threads[operation.call] as i64));
@@ -45,11 +45,11 @@ pub(crate) fn of_order(
     };
     for i in calls {
         returns(&mut builder, before(i));
-        let process = builder.process(&Value::Int(threads[made[i].call] as i64));
+        let process = builder.process(&Value::Int(threads[performed[i].call] as i64));
         let call = Call { method, args: Args::One(Value::Int(i as i64)) };
         builder.call(process, part, call, nowhere).expect("one operation of a thread at a time");
     }
-    let all = if made.is_empty() { 0 } else { u128::MAX >> (128 - made.len()) };
+    let all = if performed.is_empty() { 0 } else { u128::MAX >> (128 - performed.len()) };
     returns(&mut builder, all);
     builder.finish()
 }
@@ -62,20 +62,24 @@ pub(crate) fn place(call: &Call) -> usize {
     }
 }
 
-/// The operations that were over before each began, as it ran: those that returned with their last
-/// step before its first. Operations of a thread come in the order of their calls. One without a
-/// step is taken to happen right after the operation before it in its thread.
-pub(crate) fn before_in_steps(scenario: &Scenario, made: &[Made], steps: &[Step]) -> Vec<u128> {
+/// The operations that had ended before each began, in the order of this run: those whose last step
+/// came before its first. Operations of a thread are in the order of their calls. An operation
+/// without steps is taken to happen right after the previous operation of its thread.
+pub(crate) fn before_in_steps(
+    scenario: &Scenario,
+    performed: &[Performed],
+    steps: &[Step],
+) -> Vec<u128> {
     let threads = scenario.calls();
-    let thread = |operation: &Made| threads[operation.call].0;
-    // Between two steps there is room for all operations that have none.
-    let room = made.len() + 1;
-    let mut spans: Vec<(usize, usize)> = Vec::with_capacity(made.len());
-    for (i, operation) in made.iter().enumerate() {
+    let thread = |operation: &Performed| threads[operation.call].0;
+    // Between two steps there is room for all operations without steps.
+    let room = performed.len() + 1;
+    let mut spans: Vec<(usize, usize)> = Vec::with_capacity(performed.len());
+    for (i, operation) in performed.iter().enumerate() {
         let inside = |step: &Step| !step.plain && step.operation == Some(operation.call as u64);
         let first = steps.iter().position(inside);
         let last = steps.iter().rposition(inside);
-        let previous = (0..i).rev().find(|&j| thread(&made[j]) == thread(operation));
+        let previous = (0..i).rev().find(|&j| thread(&performed[j]) == thread(operation));
         spans.push(match (first, last) {
             (Some(first), Some(last)) => ((first + 1) * room, (last + 1) * room),
             _ => {
@@ -84,9 +88,9 @@ pub(crate) fn before_in_steps(scenario: &Scenario, made: &[Made], steps: &[Step]
             }
         });
     }
-    let over = |i: usize, j: &usize| made[*j].result.is_some() && spans[*j].1 < spans[i].0;
-    let before = |i| (0..made.len()).filter(|j| over(i, j)).fold(0, |set, j| set | 1 << j);
-    (0..made.len()).map(before).collect()
+    let over = |i: usize, j: &usize| performed[*j].result.is_some() && spans[*j].1 < spans[i].0;
+    let before = |i| (0..performed.len()).filter(|j| over(i, j)).fold(0, |set, j| set | 1 << j);
+    (0..performed.len()).map(before).collect()
 }
 
 #[cfg(test)]
@@ -103,18 +107,18 @@ mod tests {
         history.operations().iter().map(event).collect::<Vec<_>>().join(" ")
     }
 
-    fn made(results: &[Option<u64>]) -> Vec<Made> {
-        results.iter().enumerate().map(|(call, &result)| Made { call, result }).collect()
+    fn performed(results: &[Option<u64>]) -> Vec<Performed> {
+        results.iter().enumerate().map(|(call, &result)| Performed { call, result }).collect()
     }
 
     #[test]
     fn an_interval_order_becomes_calls_and_returns() {
         let scenario: Scenario = "/0.0,0/".parse().unwrap();
-        let made = made(&[Some(0), Some(0), Some(0)]);
+        let performed = performed(&[Some(0), Some(0), Some(0)]);
         // The first precedes both others, which overlap.
-        let history = of_order(&scenario, &made, |i| [0, 0b001, 0b001][i]);
+        let history = of_order(&scenario, &performed, |i| [0, 0b001, 0b001][i]);
         assert_eq!(show(&history), "1:0@0..1 1:1@2..4 2:2@3..5");
-        let waiting = [Made { call: 0, result: None }, Made { call: 2, result: Some(0) }];
+        let waiting = [Performed { call: 0, result: None }, Performed { call: 2, result: Some(0) }];
         assert_eq!(show(&of_order(&scenario, &waiting, |_| 0)), "1:0@0..- 2:1@1..2");
         assert_eq!(show(&of_order(&scenario, &[], |_| 0)), "");
     }
@@ -134,10 +138,10 @@ mod tests {
             operation: Some(operation),
             plain: false,
         };
-        let made = made(&[Some(0), Some(0), Some(0), None]);
-        let before = before_in_steps(&scenario, &made, &[step(3), step(2), step(3)]);
+        let performed = performed(&[Some(0), Some(0), Some(0), None]);
+        let before = before_in_steps(&scenario, &performed, &[step(3), step(2), step(3)]);
         assert_eq!(before, [0, 0b001, 0b011, 0b011]);
-        let history = of_order(&scenario, &made, |i| before[i]);
+        let history = of_order(&scenario, &performed, |i| before[i]);
         assert_eq!(show(&history), "1:0@0..1 1:1@2..3 1:2@4..6 2:3@5..-");
     }
 }

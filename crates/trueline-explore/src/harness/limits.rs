@@ -1,4 +1,4 @@
-//! The budget of a test that says how long it may take: the clock starts when the test does.
+//! The budget of a test with a time limit; its clock starts with the test.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

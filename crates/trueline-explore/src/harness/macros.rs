@@ -1,11 +1,12 @@
-//! `operations!`: an enum of operations, one of results, and what ties both to an object and its
-//! specification.
+//! `operations!`: an enum of operations, an enum of results, and their connection to an object and
+//! its specification.
 
 use std::fmt;
 
 use super::Thread;
 
-/// Writes the type of an object's operations, that of their results, and the glue.
+/// Defines the type of an object's operations and that of their results, and implements
+/// [`Operate`](crate::harness::Operate).
 ///
 /// ```
 /// use std::collections::VecDeque;
@@ -46,15 +47,15 @@ use super::Thread;
 ///     .check();
 /// ```
 ///
-/// Each operation is a method of both types, called with clones of its arguments. Where that does
-/// not fit,
+/// Each operation is a method of both types, called with clones of its arguments. If that does not
+/// fit:
 ///
-/// - `push(v: u8) -> bool = |queue| queue.try_push(v).is_ok();` says what to call on the object,
-/// - `pop() -> u8, if |fifo| !fifo.is_empty();` says in which states of the specification the
-///   operation can go on: it blocks in others,
-/// - `for Ring[End<'a> = |ring, thread| ring.end(thread.role)], Fifo {` says what each thread calls
-///   operations on, where that is not `&Ring` itself; `'a` is the life of the object,
-/// - `for Shared {` leaves the specification out: the object itself, run serially, is then the
+/// - `push(v: u8) -> bool = |queue| queue.try_push(v).is_ok();` gives the call on the object,
+/// - `pop() -> u8, if |fifo| !fifo.is_empty();` gives the states of the specification in which the
+///   operation can continue; it blocks in others,
+/// - `for Ring[End<'a> = |ring, thread| ring.end(thread.role)], Fifo {` gives the handle on which
+///   each thread calls operations, if it is not `&Ring` itself; `'a` is the lifetime of the object,
+/// - `for Shared {` omits the specification: the object itself, run serially, is then the
 ///   specification.
 #[macro_export]
 macro_rules! operations {
@@ -185,8 +186,8 @@ pub fn write_call(
     f.write_str(")")
 }
 
-// A closure that is an argument of a function has arguments of known types; one that is called
-// where it stands has not.
+// The argument types of a closure are inferred if it is passed to a function, but not if it is
+// called where it stands.
 
 #[doc(hidden)]
 pub fn call_on<H, R>(handle: &mut H, call: impl FnOnce(&mut H) -> R) -> R {

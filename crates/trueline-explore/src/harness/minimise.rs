@@ -1,12 +1,12 @@
-//! Makes a failing scenario smaller as long as it fails in the same way.
+//! Shrinks a failing scenario as long as it fails in the same way.
 //!
-//! In turn, until nothing helps any more: a thread is left out, or called before or after the
-//! others instead; an operation is left out; an operation becomes an earlier one of the list that
-//! has the same name (another argument) and is not called anywhere yet, so that calls that could be
-//! told apart still can. A smaller scenario keeps to the rule of the test. Then the failure with
-//! the fewest preemptions is looked for. What is tried, and how far, depends on counts of
-//! executions, so that the same failure gives the same report; the budget of the test alone can end
-//! it early, and then the report says so.
+//! It repeats the following until nothing helps any more: leave out a thread, or make its calls
+//! before or after the others instead; leave out an operation; replace an operation by an earlier
+//! one of the list that has the same name (another argument) and is not called yet, so that
+//! distinguishable calls stay distinguishable. A smaller scenario obeys the rule of the test. Then
+//! it searches for the failure with the fewest preemptions. The attempts depend on counts of
+//! executions, so that the same failure gives the same report. Only the budget of the test can end
+//! it early, and the report then says so.
 
 use super::Operate;
 use super::operate::has_handles;
@@ -15,13 +15,12 @@ use super::scenario::Scenario;
 use super::setting::{Attempt, Effort, Ended, Failing, Setting};
 use trueline_report::grouped;
 
-/// Executions that one smaller scenario may take. A violation is most often among the first.
+/// The executions allowed for one smaller scenario. A violation usually comes among the first.
 const ONE: u64 = 20_000;
-/// Executions that all of them may take.
+/// The executions allowed for all of them.
 const ALL: u64 = 200_000;
 
-/// The smallest failure of this kind that is found, and whether all that are one step smaller were
-/// tried.
+/// The smallest failure of this kind found, and whether all scenarios one step smaller were tried.
 pub(crate) fn minimise<T: 'static, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: Failing<O, O::Ret>,
@@ -109,7 +108,7 @@ fn smaller(scenario: &Scenario, names: &[String], handles: bool) -> Vec<Scenario
             });
         }
     }
-    // Thread 0 may have no handle, or one on which these operations cannot be called.
+    // Thread 0 may have no handle, or one that does not support these operations.
     if !handles && scenario.lanes.len() > 1 && scenario.lanes.iter().all(|lane| lane.role == 0) {
         for i in 0..scenario.lanes.len() {
             add(&|s| {

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! [`explore`] runs each scenario under every schedule that matters, [`stress`] on real threads.
-//! Both check the histories that come of it against a specification, or against the object itself,
-//! run serially. A failure is made smaller as long as it stays one of the same kind, and printed
-//! with the line that runs it again.
+//! Both check the histories against a specification, or against the object itself, run serially. A
+//! failure is minimised as long as it stays one of the same kind, and printed with the command that
+//! runs it again.
 
 mod body;
 mod builder;
@@ -49,5 +49,5 @@ pub use two_phase::{Act, TwoPhase};
 
 /// Makes the object.
 pub(crate) type Make<T> = dyn Fn() -> T + Send + Sync;
-/// What must hold when no operation is under way; the error says what does not.
+/// An invariant for when no operation is pending; an error describes the violation.
 pub(crate) type Invariant<T> = dyn Fn(&T) -> Result<(), String> + Send + Sync;

@@ -1,4 +1,4 @@
-//! What ties a type of operations to the object that they are operations of.
+//! The connection between a type of operations and the object on which they operate.
 
 use std::any::type_name;
 
@@ -28,11 +28,11 @@ use trueline::spec::Data;
 /// }
 /// ```
 pub trait Operate<T>: Data {
-    /// What comes back.
+    /// The type of results.
     type Ret: Data;
-    /// What a thread calls operations on: a reference to the object, or what a thread has of its
-    /// own (a registration, one end of a channel). It is made in the thread, before its first
-    /// operation, and dropped there after its last.
+    /// What a thread calls operations on: a reference to the object, or something of the thread's
+    /// own (a registration, one end of a channel). The thread creates it before its first operation
+    /// and drops it after its last.
     type Handle<'a>
     where
         T: 'a;
@@ -45,15 +45,16 @@ pub trait Operate<T>: Data {
 /// A thread that calls operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// 0 is the one that runs what comes before and after the others; they are numbered from 1.
-    /// Scenarios that differ only in the order of threads of one role are not told apart: if
+    /// 0 is the thread that makes the calls before and after the others; those are numbered from 1.
+    /// Scenarios that differ only in the order of threads of one role are treated as equal: if
     /// handles depend on the number, give each thread a role of its own.
     pub index: usize,
-    /// Its role, from 0 in the order of [`Harness::role`](super::Harness::role); None for thread 0.
+    /// Its role, from 0 in the order of [`Harness::role`](super::Harness::role); `None` for thread
+    /// 0.
     pub role: Option<usize>,
 }
 
-/// Whether threads call operations on something else than the object itself, which may differ from
+/// Whether threads call operations on something other than the object itself, which may differ from
 /// thread to thread.
 pub(crate) fn has_handles<T: 'static, O: Operate<T>>() -> bool {
     type_name::<O::Handle<'static>>() != type_name::<&'static T>()

@@ -1,4 +1,4 @@
-//! The page of a failing test, where `TRUELINE_HTML` names a folder for it.
+//! The page of a failing test, if `TRUELINE_HTML` names a folder for it.
 
 use std::path::Path;
 use std::{env, fs};
@@ -8,8 +8,8 @@ use trueline_report::{Report, Section};
 /// The folder for the pages of failing tests.
 const VARIABLE: &str = "TRUELINE_HTML";
 
-/// Writes the page of a failure, where one was asked for; the report names it. `number` tells apart
-/// what one test checks.
+/// Writes the page of a failure if one was requested; the report then names it. `number`
+/// distinguishes the failures of one test.
 pub(crate) fn write(report: &mut Report, test: Option<&str>, number: u32) {
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     let file = Path::new(&folder).join(format!("{}.html", file_name(test, number)));
@@ -23,7 +23,7 @@ pub(crate) fn write(report: &mut Report, test: Option<&str>, number: u32) {
     }
 }
 
-/// `set::tests::grows` as a name for a file. A test may check several things.
+/// `set::tests::grows` as a file name. A test may check several objects.
 fn file_name(test: Option<&str>, number: u32) -> String {
     let readable = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '-' };
     let name: String = test.unwrap_or("test").replace("::", "-").chars().map(readable).collect();

@@ -1,4 +1,4 @@
-//! A line of progress every ten seconds, so that a long test is not taken for one that hangs.
+//! Prints a line of progress every ten seconds, so that a long test does not seem to hang.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,13 +10,13 @@ use trueline_report::count;
 /// The time before the first line, and between two.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The clock is read after so many executions.
+/// The number of executions between two readings of the clock.
 const EXECUTIONS: u64 = 64;
 
 /// Where lines go.
 pub(crate) type Sink = dyn Fn(&str) + Send + Sync;
 
-/// What a test has done so far. Workers of a parallel search share it.
+/// The work of a test so far. Workers of a parallel search share it.
 pub(crate) struct Progress<'a> {
     sink: Option<&'a Sink>,
     test: &'a str,
@@ -55,7 +55,7 @@ impl<'a> Progress<'a> {
         let now = self.budget.elapsed();
         let due = self.due.load(Relaxed);
         let next = millis(now + PAUSE);
-        // Of workers that look at the same time, one writes.
+        // If several workers check at the same time, one of them prints.
         if millis(now) < due || self.due.compare_exchange(due, next, Relaxed, Relaxed).is_err() {
             return;
         }
@@ -70,8 +70,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The sink of a test that does not name one. Not `eprint!`: cargo's test harness would hold the
-/// line back until the test fails.
+/// The default sink. It avoids `eprint!`, whose output cargo's test harness holds back until the
+/// test fails.
 pub(crate) fn to_standard_error(line: &str) {
     // A line that cannot be written is not missed.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());

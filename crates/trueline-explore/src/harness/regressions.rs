@@ -1,10 +1,10 @@
 //! Scenarios that failed once, kept beside `Cargo.toml` and run first:
 //! `trueline-regressions/NAME.txt`.
 //!
-//! One line each: the scenario as indices into the list of operations, then what they are called. A
-//! scenario says more than a schedule does: after the code has changed, the schedule leads
-//! elsewhere, but the scenario is explored anew. A line whose operations are called otherwise now
-//! is stale: it is reported and skipped.
+//! One line each: the scenario as indices into the list of operations, then the names of these
+//! operations. A scenario is more useful than a schedule: after the code has changed, the schedule
+//! leads elsewhere, but the scenario is explored again. If the operations of a line have changed,
+//! the line is stale: it is reported and skipped.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::scenario::Scenario;
 const DIRECTORY: &str = "trueline-regressions";
 const HEADER: &str = "# Scenarios that failed once; they are run first. A line may be deleted.\n";
 
-/// The file of a test, and what is in it.
+/// The file of a test, and its content.
 pub(crate) struct Regressions {
     file: PathBuf,
     lines: Vec<String>,
@@ -38,7 +38,7 @@ impl Regressions {
         Regressions { lines: lines.map(String::from).collect(), file }
     }
 
-    /// The scenarios that are still what they were, and what to say about the others.
+    /// The scenarios that still have the same operations, and messages about the others.
     pub(crate) fn scenarios<O: Debug>(&self, alphabet: &[O]) -> (Vec<Scenario>, Vec<String>) {
         let mut scenarios = Vec::new();
         let mut stale = Vec::new();

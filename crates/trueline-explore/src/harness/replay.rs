@@ -1,9 +1,9 @@
-//! The text with which a failure is run again:
-//! `TRUELINE_REPLAY='h1:1f2e3d4c:/0.2,1/@t1:..' cargo test NAME`.
+//! The text that runs a failure again: `TRUELINE_REPLAY='h1:1f2e3d4c:/0.2,1/@t1:..' cargo test
+//! NAME`.
 //!
-//! `h1:` is the version; then a number for the object and its list of operations, so that of
-//! several tests in one process only the right one takes notice; then the scenario; then, after
-//! `@`, the schedule of the explorer, or `stress`.
+//! `h1:` is the version. Then follow a number for the object and its list of operations, so that of
+//! several tests in one process only the right one reacts; the scenario; and, after `@`, the
+//! schedule of the explorer, or `stress`.
 
 use std::fmt::{self, Debug};
 use std::str::FromStr;
@@ -31,7 +31,7 @@ pub(crate) fn number_of<T>(alphabet: &[impl Debug]) -> u32 {
     key_of(&(std::any::type_name::<T>(), format!("{alphabet:?}"))) as u32
 }
 
-/// What a text asks for, if it is about this test. The error says what is wrong with it.
+/// The request in a text, if it is about this test. An error says what is wrong with the text.
 pub(crate) fn asked(
     text: Option<&str>,
     test: u32,
@@ -48,14 +48,13 @@ pub(crate) fn asked(
     Ok(Some(replay))
 }
 
-/// The name of the test that is running, as far as its thread tells: libtest names threads after
-/// tests.
+/// The name of the running test, as far as its thread shows it: libtest names threads after tests.
 pub(crate) fn test_name() -> Option<String> {
     let thread = std::thread::current();
     match thread.name() {
         Some(name) if name != "main" => Some(name.to_string()),
-        // With one test thread, and under nextest, tests run on the main thread; nextest names the
-        // one it wants.
+        // With one test thread, and under nextest, tests run on the main thread; nextest passes the
+        // name of the test as an argument.
         _ => {
             let arguments: Vec<String> = std::env::args().collect();
             let exact = arguments.iter().any(|argument| argument == "--exact");

@@ -1,5 +1,5 @@
-//! The report on a failure: what is wrong, the operations in lanes, the steps with their lines, and
-//! how to run it again.
+//! The report on a failure: the reason, the operations in lanes, the steps with their lines, and
+//! the command that runs it again.
 
 use trueline::Verdict;
 use trueline::history::Operation;
@@ -27,7 +27,7 @@ pub(crate) fn sentence<O, R>(failing: &Failing<O, R>) -> String {
     }
 }
 
-/// What the checker says, where it was asked.
+/// The checker's explanation, if the checker ran.
 fn explanation<O, R>(failing: &Failing<O, R>) -> Option<&trueline::verdict::Explanation> {
     match &failing.drawn.as_ref()?.outcome.as_ref()?.verdict {
         Verdict::Violation(explanation) => Some(explanation),
@@ -35,7 +35,7 @@ fn explanation<O, R>(failing: &Failing<O, R>) -> Option<&trueline::verdict::Expl
     }
 }
 
-/// What is wrong, the operations in lanes, the steps, and whether there may be a smaller failure.
+/// The reason, the operations in lanes, the steps, and whether there may be a smaller failure.
 pub(crate) fn sections<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,
@@ -60,7 +60,7 @@ pub(crate) fn sections<T, O: Operate<T>>(
     sections
 }
 
-/// Whether a smaller scenario may fail in the same way, in words.
+/// A sentence that says whether a smaller scenario may fail in the same way.
 fn caveat(minimised: &Minimised) -> Option<String> {
     match minimised {
         Minimised::Stopped(why) => Some(format!(
@@ -91,7 +91,7 @@ pub(crate) fn failure<O, R>(failure: &Failure<O, R>, counts: &Counts, again: &Ag
     report
 }
 
-/// The operations in lanes. Of a history that is not linearizable, those that matter.
+/// The operations in lanes. If the history is not linearizable, only those that matter.
 fn operations<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     failing: &Failing<O, O::Ret>,

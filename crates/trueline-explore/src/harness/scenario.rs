@@ -1,4 +1,4 @@
-//! A scenario: which thread calls which operations, and what is called before and after.
+//! A scenario: which operations each thread calls, and which are called before and after.
 //!
 //! Operations are indices into an alphabet, so that a scenario is a short text: `0.2/1.2/2` is
 //! `0 2` before the threads, one thread that calls `1 2`, and `2` after it; several threads are
@@ -32,8 +32,8 @@ impl Scenario {
             + self.lanes.iter().map(|l| l.calls.len()).sum::<usize>()
     }
 
-    /// All calls, with the thread of each: those before, each thread's, those after. The place in
-    /// this list is the number of a call.
+    /// All calls, with the thread of each: those before, each thread's, those after. A call's index
+    /// in this list is its number.
     pub(crate) fn calls(&self) -> Vec<(usize, usize)> {
         let main = |&call: &usize| (0, call);
         let lanes = self.lanes.iter().enumerate();

@@ -1,16 +1,16 @@
 //! The object itself, run serially, as the specification: for objects that are deterministic.
 //!
 //! After Line-Up (Burckhardt, Dern, Musuvathi and Tan, 2010) and the first phase of Round-Up
-//! (Zhang, Chattopadhyay and Wang). There all serial executions of a test are recorded first; here
-//! they are run when they are asked for, and remembered: a state is the sequence of operations that
-//! led to it, and a step makes a new object, repeats that sequence and calls one operation more. An
+//! (Zhang, Chattopadhyay and Wang). These record all serial executions of a test first. Here serial
+//! executions run on demand and are cached: a state is the sequence of operations that led to it,
+//! and a step creates a new object, repeats that sequence and calls one more operation. An
 //! operation that waits for ever in a serial run is one that blocks there.
 //!
-//! All of it is run by one thread. Where threads have handles of their own the object may tell them
-//! apart, as serial runs do not: then there is no answer.
+//! One thread runs everything. If threads have handles of their own, the object may behave
+//! differently for each of them, which serial runs cannot show. Then there is no answer.
 //!
-//! Every sequence is run twice, and each run repeats the shorter ones: runs that disagree with
-//! themselves are an error.
+//! Every sequence runs twice, and each run repeats the shorter ones. Runs that disagree are an
+//! error.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,8 +47,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         Serial { make, alphabet, budget, has_handles: has_handles::<T, O>(), known }
     }
 
-    /// The result of the last operation of a sequence; None if it waits for ever. The error says
-    /// why there is none.
+    /// The result of the last operation of a sequence; `None` if it waits for ever. An error says
+    /// why there is no result.
     fn result(&self, sequence: &[usize]) -> Result<Option<O::Ret>, NoAnswer> {
         if self.has_handles {
             return Err(NoAnswer::error(
@@ -62,8 +62,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         if let Some(result) = known(sequence) {
             return Ok(result);
         }
-        // An exploration may be under way on this thread, between two executions; its memory must
-        // stay as it is.
+        // An exploration may be in progress on this thread, between two executions. Its memory must
+        // not change.
         let run = || (self.run(sequence), self.run(sequence));
         let (first, second) = std::thread::scope(|scope| scope.spawn(run).join())
             .map_err(|_| NoAnswer::error("a serial run of the object ended in a panic"))?;
@@ -81,8 +81,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         Ok(last)
     }
 
-    /// Runs a sequence once, under every schedule where operations start threads: the result of
-    /// each operation.
+    /// Runs a sequence once, under every schedule if operations start threads, and returns the
+    /// result of each operation.
     fn run(&self, sequence: &[usize]) -> Result<Vec<Option<O::Ret>>, NoAnswer> {
         let scenario = Scenario { before: sequence.to_vec(), ..Scenario::default() };
         let body = Body::new(&*self.make, &self.alphabet, &scenario, None, Reuse::default());
@@ -124,7 +124,7 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
         Ok(results.unwrap_or_else(|| vec![None; sequence.len()]))
     }
 
-    /// That an operation of a sequence has one result in one serial run, and another in another.
+    /// The error for an operation of a sequence that has different results in two serial runs.
     fn disagreement(
         &self,
         sequence: &[usize],
@@ -136,8 +136,8 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
             "without a specification the object must be deterministic, but `{:?}` gave {} and then {} after {}: \
              give one with .spec(..)",
             self.alphabet[sequence[place]],
-            told(first.as_ref()),
-            told(second.as_ref()),
+            show_result(first.as_ref()),
+            show_result(second.as_ref()),
             self.sequence(&sequence[..place]),
         )
     }
@@ -155,7 +155,7 @@ impl<T: Sync, O: Operate<T>> Serial<T, O> {
     }
 }
 
-fn told(result: Option<&impl std::fmt::Debug>) -> String {
+fn show_result(result: Option<&impl std::fmt::Debug>) -> String {
     result.map_or(String::from("nothing, since it waited"), |result| format!("{result:?}"))
 }
 

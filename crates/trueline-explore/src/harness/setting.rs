@@ -1,4 +1,4 @@
-//! What all scenarios of a test share, and what a run of one of them yields.
+//! The settings that all scenarios of a test share, and the result of running one of them.
 
 use trueline::{Budget, History};
 
@@ -18,19 +18,19 @@ pub(crate) struct Setting<'a, T, O: Operate<T>> {
     pub(crate) alphabet: &'a [O],
     pub(crate) invariant: Option<&'a Invariant<T>>,
     pub(crate) spec: &'a Specification<O, O::Ret>,
-    /// What all scenarios, and making a failure smaller, may cost together.
+    /// The limits that all scenarios and minimisation share.
     pub(crate) budget: &'a Arc<Budget>,
-    /// Told of every scenario and execution.
+    /// Receives every scenario and execution.
     pub(crate) progress: &'a Progress<'a>,
-    /// What each thread must keep to.
+    /// The rule for the calls of each thread.
     pub(crate) rule: Option<&'a Rule<O>>,
     /// Scenarios have at most as many removals as insertions.
     pub(crate) well_formed: Option<WellFormed>,
     /// Shown each history that is checked.
     pub(crate) watch: Option<&'a Watch<O, O::Ret>>,
-    /// Whether histories are only shown, and none is judged.
+    /// Whether histories are only shown and not checked.
     pub(crate) survey: bool,
-    /// Who judges the histories of a scenario in place of the checker.
+    /// Creates the judge that decides the histories of a scenario in place of the checker.
     pub(crate) judge: Option<&'a MakeJudge<T, O>>,
 }
 
@@ -41,10 +41,10 @@ pub(crate) type MakeJudge<T, O> = dyn Fn() -> Box<dyn Judge<T, O>> + Send + Sync
 pub(crate) trait Judge<T, O: Operate<T>>: Send {
     /// Whether identical histories are judged once.
     fn skips_identical(&self) -> bool;
-    /// What it went through so far.
+    /// What it has enumerated so far.
     fn enumerated(&self) -> Enumerated;
-    /// The factor by which removals may be out of order, of a history in which they are further;
-    /// nothing where it is as it should be. The error says why there is no answer.
+    /// The factor by which removals may be out of order if a removal of the history exceeds it;
+    /// `None` if the history is correct. An error says why there is no answer.
     fn judge(
         &mut self,
         spec: &Specification<O, O::Ret>,
@@ -53,7 +53,7 @@ pub(crate) trait Judge<T, O: Operate<T>>: Send {
     ) -> Result<Option<u32>, NoAnswer>;
 }
 
-/// Whether a thread may make these calls.
+/// A rule that says whether a thread may make these calls.
 pub(crate) type Rule<O> = dyn Fn(&[&O]) -> bool + Send + Sync;
 
 impl<T, O: Operate<T>> Setting<'_, T, O> {
@@ -63,8 +63,8 @@ impl<T, O: Operate<T>> Setting<'_, T, O> {
             && self.keeps_to_rule(scenario)
     }
 
-    /// A scenario that was made smaller, as the test would have it: with as many removals at its
-    /// end as are missing. None if the test does not allow it.
+    /// Adapts a minimised scenario to the settings of the test: adds the missing removals at its
+    /// end. `None` if the test does not allow the scenario.
     pub(crate) fn adapt(&self, scenario: Scenario) -> Option<Scenario> {
         let scenario = match &self.well_formed {
             Some(well_formed) => well_formed.balance(scenario)?,
@@ -91,17 +91,17 @@ pub(crate) type Watch<O, R> = dyn Fn(&History<O, R>) + Send + Sync;
 /// How hard to look for a failure of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// As the test asks.
+    /// As much as the test demands.
     Full,
-    /// A scenario that may have the failure of a larger one: at most so many executions.
+    /// A scenario that may have the failure of a larger one: at most this many executions.
     Shrinking(u64),
-    /// The failure with the fewest preemptions, at most so many executions.
+    /// The failure with the fewest preemptions: at most this many executions.
     FewestPreemptions(u64),
     /// One schedule; without one, as [`Effort::Full`].
     Replay(Option<Schedule>),
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 pub(crate) struct Tried<O, R> {
     pub(crate) counts: Counts,
     /// Whether a round on real threads did not end.
@@ -111,12 +111,12 @@ pub(crate) struct Tried<O, R> {
 
 /// How the run of a scenario ended.
 pub(crate) enum Ended<O, R> {
-    /// All that was asked for was seen, or a sample of it; what that is.
+    /// Everything that was asked for was covered, or a sample of it; with the coverage.
     Passed {
         scope: String,
         sample: bool,
     },
-    /// Not all that was asked for was seen; why.
+    /// Not everything was covered; with the reason.
     Cut(String),
     Failed(Box<Failing<O, R>>),
     Error(String),
@@ -126,10 +126,10 @@ pub(crate) enum Ended<O, R> {
 pub(crate) struct Failing<O, R> {
     pub(crate) scenario: Scenario,
     pub(crate) kind: Kind,
-    /// What is wrong, in a sentence or several lines; for histories that are not linearizable the
-    /// checker's.
+    /// The reason, in a sentence or several lines. For histories that are not linearizable, the
+    /// checker gives it.
     pub(crate) what: String,
-    /// The operations as a history, for the drawing, and with the user's types.
+    /// The operations as a history for the drawing, and in the user's types.
     pub(crate) drawn: Option<Drawn<O, R>>,
     /// The call that the failure is of, by its number in the scenario.
     pub(crate) culprits: Vec<usize>,
@@ -146,7 +146,7 @@ pub(crate) struct Drawn<O, R> {
     /// The number of each operation in the scenario, by its place.
     pub(crate) calls: Vec<usize>,
     pub(crate) history: History<O, R>,
-    /// What the checker said of it.
+    /// The checker's outcome.
     pub(crate) outcome: Option<trueline::Outcome>,
 }
 

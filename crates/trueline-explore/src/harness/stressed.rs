@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use super::checking::{Checking, Found, quasi_sentence, stuck_sentence};
 use super::crew::{self, Done, Round};
-use super::histories::Made;
+use super::histories::Performed;
 use super::outcome::Kind;
 use super::scenario::Scenario;
 use super::setting::{Effort, Ended, Failing, Setting, Tried};
 use super::table::Table;
 use super::{Invariant, Make, Operate, Stress};
 
-/// Rounds between two looks at what they did.
+/// Rounds between two evaluations of their results.
 const BATCH: u64 = 500;
 
-/// What threads of their own need.
+/// The data that threads of their own need.
 pub(crate) struct Owned<T, O> {
     pub(crate) make: Arc<Make<T>>,
     pub(crate) invariant: Option<Arc<Invariant<T>>>,
@@ -37,10 +37,11 @@ where
     let checking = Checking::new(setting, scenario);
     let rounds = match effort {
         Effort::Full => mode.rounds_each,
-        // A failure that showed once shows again sooner or later; here it has longer than it had.
+        // A failure that occurred once occurs again sooner or later; here it gets more rounds than
+        // before.
         Effort::Shrinking(most) => (mode.rounds_each * 10).min(*most),
         Effort::Replay(_) => mode.rounds,
-        // Nobody decides here who runs when.
+        // Real threads are not scheduled by the harness.
         Effort::FewestPreemptions(_) => 0,
     };
     let mut results = Table::<O::Ret>::default();
@@ -89,7 +90,7 @@ where
     Tried { counts, waited, end }
 }
 
-/// Checks a round. None: it is fine.
+/// Checks a round. Returns `None` if nothing is wrong with it.
 fn look<T, O: Operate<T>>(
     setting: &Setting<'_, T, O>,
     checking: &Checking<'_, T, O>,
@@ -98,13 +99,13 @@ fn look<T, O: Operate<T>>(
     round: Round<O::Ret>,
     patience: Duration,
 ) -> Option<Ended<O, O::Ret>> {
-    let made: Vec<Made> = round
+    let performed: Vec<Performed> = round
         .done
         .iter()
         .map(|done| {
             let result =
                 done.returned.as_ref().map(|(_, result)| u64::from(results.number_of(result)));
-            Made { call: done.call, result }
+            Performed { call: done.call, result }
         })
         .collect();
     let before = before(&round.done);
@@ -129,15 +130,15 @@ fn look<T, O: Operate<T>>(
             failing.kind = Kind::Panic;
             failing.what = format!("`{op:?}` panics: {message}");
             failing.culprits = vec![*call];
-            failing.drawn = Some(checking.drawn(&made, &before, result));
+            failing.drawn = Some(checking.drawn(&performed, &before, result));
         }
         crew::Ended::Invariant(what) => {
             failing.kind = Kind::Invariant;
             failing.what.clone_from(what);
-            failing.drawn = Some(checking.drawn(&made, &before, result));
+            failing.drawn = Some(checking.drawn(&performed, &before, result));
         }
         crew::Ended::Well | crew::Ended::Stuck => {
-            match checking.look(&made, &before, result, waiting)? {
+            match checking.look(&performed, &before, result, waiting)? {
                 Found::Error(what) => return Some(Ended::Error(what)),
                 Found::Spent(why) => {
                     let scope = format!("real threads; a sample; stopped: {why}");

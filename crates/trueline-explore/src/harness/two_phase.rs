@@ -1,24 +1,25 @@
-//! Quasi linearizability in two phases, after Zhang, Chattopadhyay and Wang (*Round-Up*, 2015): all
-//! sequentializations of a history, and of each all quasi permutations, held against what a golden
-//! model does when it is run serially.
+//! Quasi linearizability in two phases, after Zhang, Chattopadhyay and Wang (*Round-Up*, 2015):
+//! compares all quasi permutations of all sequentializations of a history with serial runs of a
+//! golden model.
 //!
 //! The golden model is the specification of the test, another object run serially
 //! (`Harness::golden`), or the object itself. The paper runs all serial executions of the program
-//! first; here Phase 1 is done step by step, when a sequence is asked about, and remembered
+//! first. Here Phase 1 runs step by step, when a sequence is needed, and its results are cached
 //! ([`super::guarded`]).
 //!
-//! What moves is a removal that returned a value, among the places of such removals, by at most the
-//! factor; additions and all else stay. In a sequentialization nothing is removed before it was
-//! added. The end is closed: programs should remove as many values as they add, else a value that
-//! is owed when the program ends is a violation. This is `trueline`'s reading `slots`, which a
-//! specification such as `relaxed-queue:displacement=2` decides by a search, for any program; the
-//! enumeration is the paper's, for reference and for objects that have no such specification.
+//! Only removals that returned a value move, among the places of such removals, by at most the
+//! factor; additions and everything else stay. In a sequentialization nothing is removed before it
+//! was added. The end is closed: programs should remove as many values as they add, otherwise a
+//! value that is missing when the program ends is a violation. This is `trueline`'s reading
+//! `slots`. A specification such as `relaxed-queue:displacement=2` decides it by a search, for any
+//! program. The enumeration is the paper's, for reference and for objects without such a
+//! specification.
 //!
 //! **The paper's optimisations** (section VI-C): identical histories are checked once
-//! (`checking.rs`), sequentializations and permutations that an earlier history of the scenario had
-//! are skipped, with the answer that they had then. All are counted, and can be left out to see
-//! what they are worth. Cost: the number of sequentializations times that of the permutations, both
-//! exponential.
+//! (`checking.rs`). Sequentializations and permutations that an earlier history of the scenario had
+//! are skipped, and their answers reused. All of these are counted, and can be switched off to
+//! measure their effect. Cost: the number of sequentializations times that of the permutations,
+//! both exponential.
 
 use std::sync::Arc;
 
@@ -35,26 +36,26 @@ use super::outcome::Enumerated;
 use super::setting::Judge;
 use super::table::Table;
 
-/// What an operation did, to the eyes of quasi linearizability.
+/// The effect of an operation, as quasi linearizability sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Added a value, by its number.
     Adds(u64),
-    /// Removed a value: this is what may be out of order.
+    /// Removed a value. Only removals may be out of order.
     Removes(u64),
     /// Anything else, such as a removal that found nothing.
     Other,
 }
 
-/// How far removals may be out of order, and how that is found out.
+/// How far removals may be out of order, and how that is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TwoPhase {
-    /// The most places that a removal may be away from its turn.
+    /// The largest distance of a removal from its place.
     pub factor: u32,
-    /// Whether what was seen before is skipped.
+    /// Whether duplicates are skipped.
     pub skips: bool,
-    /// Whether all sequentializations and permutations are gone through, as the paper's tool does,
-    /// even where one was found that is legal.
+    /// Whether all sequentializations and permutations are enumerated, as the paper's tool does,
+    /// even after a legal one was found.
     pub exhaustive: bool,
 }
 
@@ -65,13 +66,13 @@ impl TwoPhase {
     }
 }
 
-/// What an operation with this result did.
+/// The effect of an operation with this result.
 type Acts<O, R> = dyn Fn(&O, &R) -> Act + Send + Sync;
 
 impl<T, O: Operate<T>, M> Harness<T, O, M> {
-    /// Asks for quasi linearizability in place of linearizability: removals may be out of order.
-    /// The specification, or the golden model, is the strict one, and programs remove as many
-    /// values as they add. `acts` says what an operation did.
+    /// Checks quasi linearizability in place of linearizability: removals may be out of order. The
+    /// specification, or the golden model, is the strict one, and programs remove as many values as
+    /// they add. `acts` gives the effect of an operation.
     pub fn two_phase(
         mut self,
         how: TwoPhase,
@@ -137,10 +138,10 @@ type Sequence = Vec<u32>;
 /// Whether the golden model does this.
 type Golden<'a> = dyn Fn(&[u32]) -> Result<bool, NoAnswer> + 'a;
 
-/// Whether sequences are what they should be.
+/// Whether each sequence is legal.
 type Known = HashMap<Sequence, bool, FixedState>;
 
-/// What the histories of a scenario so far have shown.
+/// Findings from the histories of a scenario so far.
 pub(crate) struct Phases {
     how: TwoPhase,
     sequentializations: Known,
@@ -165,8 +166,8 @@ impl Phases {
         Phases { how, sequentializations, permutations, effort: Enumerated::default() }
     }
 
-    /// Whether a history of these operations is quasi linearizable; those that must come `before`
-    /// each, and `acts`, what each did. An error says why there is no answer.
+    /// Whether a history of these operations is quasi linearizable. `before` gives the operations
+    /// that must precede each, `acts` the effect of each. An error says why there is no answer.
     pub(crate) fn check(
         &mut self,
         golden: &Golden<'_>,
@@ -256,7 +257,7 @@ impl Trial<'_> {
         Ok(legal)
     }
 
-    /// True where nothing is removed before it was added.
+    /// Whether nothing is removed before it was added.
     fn causal(&self, order: &[usize]) -> bool {
         let mut inside: Vec<u64> = Vec::new();
         order.iter().all(|&o| match self.acts[o] {

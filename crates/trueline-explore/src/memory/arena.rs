@@ -1,4 +1,4 @@
-//! The arena: one address range, a part of it for each thread, blocks by size class.
+//! The arena: one address range, with a part for each thread and blocks by size class.
 
 use super::fault::{MemoryFault, MemoryFaultKind, Site};
 use super::{Reuse, regions};
@@ -9,15 +9,15 @@ use std::sync::{Mutex, PoisonError};
 
 /// Blocks start and end at multiples of this many bytes.
 const GRANULE: usize = 16;
-/// Address space of an arena; pages that nobody touched take no memory.
+/// Address space of an arena; untouched pages take no memory.
 pub(super) const RESERVED: usize = 1 << 30;
-/// Each thread has two parts, the second for byte buffers. Threads beyond half of this many share
-/// the last ones.
+/// Each thread has two parts, the second for byte buffers. Threads beyond half this number share
+/// the last parts.
 const PARTS: usize = 256;
 const FRESH: u8 = 0xA5;
 const POISON: u8 = 0xDF;
-/// Bytes of a freed block that are poisoned and looked at again; larger blocks are poisoned at
-/// their start only.
+/// Bytes of a freed block that are poisoned and checked later; larger blocks are poisoned only at
+/// their start.
 const POISONED: usize = 4096;
 /// Byte buffers of abandoned executions that are kept, see `finish`.
 const KEPT_BYTES: usize = 1 << 20;
@@ -45,15 +45,15 @@ struct Block {
     freed: Option<Site>,
 }
 
-/// A block that outlived its execution: a buffer of the standard library, or what the user keeps in
-/// a static.
+/// A block that outlived its execution: a buffer of the standard library, or a value that user code
+/// keeps in a static.
 #[derive(Clone, Copy)]
 struct Kept {
     granule: u32,
     granules: u32,
 }
 
-/// What becomes of a freed block.
+/// What happens to a freed block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Afterwards {
     /// It may be handed out again, if the arena reuses blocks.
@@ -65,8 +65,8 @@ pub(crate) enum Afterwards {
 pub(crate) struct Arena {
     base: *mut u8,
     reserved: usize,
-    /// For each granule 1 + the index of the block it belongs to. Entries at and after a part's
-    /// `next` are stale.
+    /// For each granule, 1 + the index of its block. Entries at and after a part's `next` are
+    /// stale.
     owner: *mut u32,
     blocks: Vec<Block>,
     /// For each part the next granule that was not handed out in this execution.
@@ -79,26 +79,25 @@ pub(crate) struct Arena {
     pub(crate) reuse: Reuse,
 }
 
-// SAFETY: an arena is used by one thread at a time: it is owned by the pool or by one exploration;
-// its pointers are to memory that nothing else refers to.
+// SAFETY: one thread at a time uses an arena, since either the pool or one exploration owns it.
+// Nothing else refers to the memory behind its pointers.
 unsafe impl Send for Arena {}
 
-// The boxes keep an arena's address: the allocator holds a raw pointer to it while an exploration
-// runs.
+// The boxes keep an arena's address, because the allocator holds a raw pointer to it while an
+// exploration runs.
 #[allow(clippy::vec_box)]
 ///
-/// Those with blocks that live on come first, and are used last: the workers of an exploration must
-/// find the same addresses free.
+/// Arenas with surviving blocks come first and are used last, because the workers of an exploration
+/// must find the same addresses free.
 static POOL: Mutex<Vec<Box<Arena>>> = Mutex::new(Vec::new());
 
-/// So many arenas with blocks that live on are left alone: a process has room for 256 (see
-/// [`regions`]). Beyond that they are lent again, and workers that get different ones may call a
-/// program nondeterministic that is not.
+/// Up to this many arenas with surviving blocks are left unused: a process has room for 256 (see
+/// [`regions`]). Beyond that they are used again, and workers with different arenas may report a
+/// deterministic program as nondeterministic.
 const MOST_KEPT: usize = 200;
 
 impl Arena {
-    /// An arena that no exploration uses, the one given back last first. None where no address
-    /// space is left.
+    /// An unused arena, the one released last first. `None` if no address space is left.
     pub(crate) fn acquire(reuse: Reuse) -> Option<Box<Arena>> {
         let pooled = {
             let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,8 +122,8 @@ impl Arena {
     fn reserve() -> Option<Self> {
         let layout = Layout::from_size_align(RESERVED, 4096).ok()?;
         let owners = Layout::array::<u32>(RESERVED / GRANULE).ok()?;
-        // SAFETY: neither layout has size 0. Both come from the system untouched, so that no page
-        // of them is resident yet; and neither is ever given back.
+        // SAFETY: neither layout has size 0. Both ranges come from the system untouched, so none of
+        // their pages is resident yet, and neither is ever released.
         let (base, owner) = unsafe { (System.alloc(layout), System.alloc_zeroed(owners)) };
         if base.is_null() || owner.is_null() {
             return None;
@@ -172,7 +171,7 @@ impl Arena {
         Some(self.fill(start, layout.size(), FRESH))
     }
 
-    /// A fresh block for a thread. None when its part is used up.
+    /// A fresh block for a thread; `None` if its part is used up.
     pub(crate) fn allocate(&mut self, layout: Layout, site: Site) -> Option<*mut u8> {
         let class = size_class(layout);
         let part = 2 * (site.thread as usize).min(PARTS / 2 - 1) + usize::from(is_buffer(layout));
@@ -185,7 +184,7 @@ impl Arena {
         if start + class.granules > end {
             return None;
         }
-        // Granules that alignment or kept blocks left out belong to nobody.
+        // Granules that alignment or surviving blocks leave out belong to no block.
         self.own(self.next[part] as usize, start, 0);
         self.next[part] = (start + class.granules) as u32;
         self.used_parts = self.used_parts.max(part + 1);
@@ -204,12 +203,12 @@ impl Arena {
         Some(self.fill(start as u32, layout.size(), FRESH))
     }
 
-    /// The number of a layout's size class: the location that stands for its list of free blocks.
+    /// The number of a layout's size class: the location of its list of free blocks.
     pub(crate) fn class_of(layout: Layout) -> usize {
         size_class(layout).index
     }
 
-    /// Frees a block. What is wrong is said, and changes nothing.
+    /// Frees a block. On a fault, nothing changes.
     pub(crate) fn free(
         &mut self,
         address: usize,
@@ -251,8 +250,8 @@ impl Arena {
         }
     }
 
-    /// Frees what the execution itself did not free: no fault, no event, no reuse. Blocks of
-    /// earlier executions are forgotten.
+    /// Frees a block that the execution itself did not free: no fault, no event, no reuse. Blocks
+    /// of earlier executions are forgotten.
     pub(crate) fn free_quietly(&mut self, address: usize) {
         if let Some(id) = self.block_at(address).filter(|id| self.start(*id) == address) {
             self.blocks[id.0 as usize].state = State::Freed;
@@ -279,8 +278,8 @@ impl Arena {
         self.kept.iter().any(|kept| Some(kept.granule) == granule)
     }
 
-    /// The block an address lies in, if it lies in one of this execution: for the location that a
-    /// free writes.
+    /// The block that contains an address, if it is one of this execution: a free writes its
+    /// location.
     #[inline]
     pub(crate) fn block_at(&self, address: usize) -> Option<BlockId> {
         let granule = self.granule_of(address)?;
@@ -293,8 +292,8 @@ impl Arena {
         owner.checked_sub(1).map(BlockId)
     }
 
-    /// Notes a shadow access. Whether there is nothing against it; what is, [`Arena::check_access`]
-    /// says.
+    /// Records a shadow access. Returns whether it is valid; if not, [`Arena::check_access`] gives
+    /// the fault.
     #[inline]
     pub(crate) fn touch(&mut self, address: usize) -> bool {
         let Some(id) = self.block_at(address) else { return true };
@@ -342,8 +341,8 @@ impl Arena {
         }
     }
 
-    /// What is wrong at the end of an execution that ran to its end: freed blocks that were
-    /// written, blocks that are left.
+    /// The faults at the end of an execution that ran to its end: freed blocks that were written,
+    /// blocks that leaked.
     pub(crate) fn final_faults(&self, leaks: bool) -> Option<MemoryFault> {
         let written = self.blocks.iter().position(|block| {
             block.state == State::Freed && block.freed.is_some() && !self.is_poisoned(block)
@@ -358,7 +357,7 @@ impl Arena {
         Some(fault)
     }
 
-    /// All that user code may have written into live blocks, summed up.
+    /// The sum over all live blocks to which user code may have written.
     pub(crate) fn sum(&self) -> u64 {
         let live = self.blocks.iter().filter(|block| block.state == State::Live);
         let sums = live.map(|block| {
@@ -368,14 +367,13 @@ impl Arena {
         sums.fold(0, u64::wrapping_add)
     }
 
-    /// Ends an execution: all addresses may be handed out again, but for those of blocks that live
-    /// on.
+    /// Ends an execution: all addresses may be used again, except those of surviving blocks.
     ///
-    /// When the execution ran to its end, a block that is left may be reached from outside: a
-    /// static, a buffer of the standard library that grew while user code ran. It keeps its address
-    /// for good. An abandoned execution leaves all that its stacks held, which is garbage; only
-    /// byte buffers are kept, up to a limit, because one of them may be the output that the test
-    /// harness captures.
+    /// If the execution ran to its end, a remaining block may be reachable from outside: from a
+    /// static, or as a buffer of the standard library that grew while user code ran. It keeps its
+    /// address for good. An abandoned execution leaves everything that its stacks owned, which is
+    /// garbage. Only byte buffers are kept then, up to a limit, because one of them may be the
+    /// output that the test harness captures.
     pub(crate) fn finish(&mut self, complete: bool) {
         for block in &self.blocks {
             let bytes = block.granules as usize * GRANULE;
@@ -421,8 +419,8 @@ impl Arena {
     }
 
     fn fill(&mut self, granule: u32, bytes: usize, with: u8) -> *mut u8 {
-        // SAFETY: the block that starts at `granule` is at least `bytes` long and belongs to
-        // nobody, or is being freed.
+        // SAFETY: the block that starts at `granule` is at least `bytes` long, and it is either
+        // unowned or being freed.
         unsafe {
             let start = self.base.add(granule as usize * GRANULE);
             ptr::write_bytes(start, with, bytes);
@@ -431,7 +429,7 @@ impl Arena {
     }
 
     fn is_poisoned(&self, block: &Block) -> bool {
-        // SAFETY: the bytes are inside the arena, and were written when the block was freed.
+        // SAFETY: the bytes are inside the arena and were written when the block was freed.
         let bytes = unsafe {
             let start = self.base.add(block.granule as usize * GRANULE);
             std::slice::from_raw_parts(start, block.size.min(POISONED))
@@ -441,10 +439,10 @@ impl Arena {
     }
 }
 
-/// Whether a block is a buffer of bytes: one of them may be the output that the test harness
-/// captures, which stays when its execution ends, and grows under a lock of std's. So these have
-/// parts of their own, make no events and are not reused. A lone `AtomicBool` or `AtomicU8` is
-/// smaller.
+/// Whether a block is a buffer of bytes. One of them may be the output that the test harness
+/// captures, which stays when its execution ends and grows under a lock of std's. So byte buffers
+/// have parts of their own, make no events and are not reused. A single `AtomicBool` or `AtomicU8`
+/// is smaller.
 pub(super) fn is_buffer(layout: Layout) -> bool {
     layout.align() == 1 && layout.size() >= 8
 }

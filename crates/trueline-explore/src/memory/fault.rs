@@ -1,10 +1,10 @@
-//! What can be wrong with memory, in words.
+//! Memory faults and their descriptions.
 
 use std::fmt;
 use std::panic::Location;
 
-/// Where in the explored code something happened to a block. The allocator does not see its caller;
-/// the site is that of the last shadow operation of the thread.
+/// Where the explored code did something to a block. The allocator does not see its caller; the
+/// site is that of the thread's last shadow operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The thread, numbered in the order of spawning; the first is 0.
@@ -21,14 +21,14 @@ pub enum MemoryFaultKind {
     UseAfterFree,
     /// A block was freed that was free already.
     DoubleFree,
-    /// What was freed is not the start of a block.
+    /// The freed address is not the start of a block.
     InvalidFree,
     /// A block was still there when the execution ended.
     Leak,
     /// Bytes of a freed block had changed when the execution ended.
     WriteAfterFree,
     /// A block was freed while another thread's access to it was not ordered before the free by the
-    /// orderings as written.
+    /// memory orderings of the program.
     UnorderedFree,
 }
 
@@ -37,13 +37,13 @@ pub enum MemoryFaultKind {
 pub struct MemoryFault {
     /// Which misuse.
     pub kind: MemoryFaultKind,
-    /// Bytes that were asked for when the block was allocated; 0 if there is no such block.
+    /// Bytes requested when the block was allocated; 0 if there is no such block.
     pub size: usize,
     /// Where the block was allocated.
     pub allocated: Option<Site>,
     /// Where it was freed first.
     pub freed: Option<Site>,
-    /// The offending access or the second free; for a leak, how many blocks leaked is in `count`.
+    /// The offending access or the second free. For a leak, `count` is the number of leaked blocks.
     pub at: Option<Site>,
     /// How many blocks are concerned: more than 1 only for leaks.
     pub count: usize,

@@ -14,13 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The allocator to install in a test: `#[global_allocator] static ALLOC: Alloc = Alloc;`.
 ///
-/// It serves explored code from an arena of its own, and everybody else from the system. What it
-/// finds is said in the documentation of [`crate::memory`].
+/// It serves explored code from an arena and all other code from the system. [`crate::memory`]
+/// describes the faults that it detects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alloc;
 
-/// What becomes of freed blocks in this execution; to be called first in the body of an
-/// exploration.
+/// Sets how freed blocks are reused in this execution. Call it first in the body of an exploration.
 ///
 /// Outside an exploration it does nothing.
 pub fn reuse(reuse: Reuse) {
@@ -34,8 +33,8 @@ pub fn reuse(reuse: Reuse) {
     }
 }
 
-/// Blocks that are left at the end of this execution are no failure: for objects that leak by
-/// design.
+/// Allows leaks: blocks that remain at the end of this execution are not a failure. For objects
+/// that leak by design.
 ///
 /// Outside an exploration it does nothing.
 pub fn allow_leaks() {
@@ -44,11 +43,11 @@ pub fn allow_leaks() {
     }
 }
 
-/// Runs a function whose allocations are not those of the code under test: for what the body of an
-/// exploration keeps from one execution to the next. Clone into it rather than move, since what was
-/// allocated before still belongs to the execution.
+/// Runs a function whose allocations do not belong to the code under test: for state that the body
+/// of an exploration keeps from one execution to the next. Clone into it rather than move, since
+/// earlier allocations still belong to the execution.
 ///
-/// Shadow types behave as std's do in there.
+/// Inside the function, shadow types behave as std's do.
 pub fn untracked<R>(function: impl FnOnce() -> R) -> R {
     if !interface::active() {
         return function();
@@ -63,7 +62,7 @@ pub fn untracked<R>(function: impl FnOnce() -> R) -> R {
 /// The memory of the execution under way on an OS thread.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// None until the explored code allocates through [`Alloc`].
+    /// `None` until the explored code allocates through [`Alloc`].
     pub(crate) arena: Option<Lent>,
     reuse: Reuse,
     allow_leaks: bool,
@@ -74,9 +73,9 @@ pub(crate) struct Memory {
 
 /// An arena that an execution has taken from the pool.
 ///
-/// Two ways lead to it: the front end's state, and [`ARENA`] for frees that happen while that state
-/// is out of reach. Both go through this one pointer, and each reference made from it is over
-/// before the other way is used. A `Box` would claim to be the only way.
+/// There are two ways to reach it: the front end's state, and [`ARENA`] for frees while that state
+/// is not accessible. Both use this one pointer, and each reference made from it ends before the
+/// other way is used. A `Box` would claim to be the only way.
 pub(crate) struct Lent(NonNull<Arena>);
 
 impl Lent {
@@ -85,7 +84,7 @@ impl Lent {
     }
 
     fn give_back(self) -> Box<Arena> {
-        // SAFETY: `take` leaked the box, and whoever calls this gives up the only `Lent` of it.
+        // SAFETY: `take` leaked the box, and the caller gives up the only `Lent` of it.
         unsafe { Box::from_raw(self.0.as_ptr()) }
     }
 }
@@ -94,8 +93,8 @@ impl Deref for Lent {
     type Target = Arena;
 
     fn deref(&self) -> &Arena {
-        // SAFETY: the arena lives until `give_back`. References from `in_own_arena` are over when
-        // that returns, and it calls nothing that comes here.
+        // SAFETY: the arena lives until `give_back`. References from `in_own_arena` end when that
+        // function returns, and it calls nothing that leads here.
         unsafe { self.0.as_ref() }
     }
 }
@@ -107,7 +106,7 @@ impl DerefMut for Lent {
     }
 }
 
-/// Whether [`Alloc`] is installed: set by its first allocation, long before any exploration.
+/// Whether [`Alloc`] is installed: its first allocation sets it, long before any exploration.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -117,11 +116,11 @@ thread_local! {
     static BASE: Cell<usize> = const { Cell::new(NO_ARENA) };
 }
 
-/// Where nothing is, neither above nor below: addresses have fewer bits, and small numbers are not
-/// near it.
+/// An address near which nothing lies: addresses have fewer bits, and small numbers are far away.
 const NO_ARENA: usize = 0x5A5A << 48;
 
-/// What stands for an address as a location: the same in all processes for addresses of the arena.
+/// Represents an address as a location: for addresses of the arena, the same number in all
+/// processes.
 #[inline]
 pub(crate) fn canonical(address: usize) -> usize {
     let offset = address.wrapping_sub(BASE.get());
@@ -131,12 +130,12 @@ pub(crate) fn canonical(address: usize) -> usize {
 /// No address has this bit, nor has any location of the engine's own it alone.
 const CANONICAL: usize = 1 << 61;
 
-/// What stands for a word that may be an address, as the value of an atomic: the same in all
-/// processes for addresses of the arena.
+/// Represents a word that may be an address as the value of an atomic: for addresses of the arena,
+/// the same number in all processes.
 ///
 /// It exchanges the addresses of the arena with as many other numbers. So different words stay
-/// different, no word is taken for an address, and the function is its own inverse: whoever asks
-/// for a word's bits asks it again.
+/// different, no other word becomes an address, and the function is its own inverse: applied again,
+/// it restores the word's bits.
 #[inline]
 pub(crate) fn coded(word: usize) -> usize {
     let offset = word.wrapping_sub(BASE.get());
@@ -147,12 +146,12 @@ pub(crate) fn coded(word: usize) -> usize {
     if offset < RESERVED { BASE.get().wrapping_add(offset) } else { word }
 }
 
-/// Where the numbers begin that stand for addresses of the arena. A program that uses one of them
-/// as a word is explored all the same; its printed traces then differ from process to process.
+/// The first of the numbers that represent addresses of the arena. A program that uses one of them
+/// as a word is still explored correctly, but its printed traces differ from process to process.
 const CODES: usize = 0x6D3A_91C4 << 32;
 
-/// The location of a free, besides its block: outside of it, and the same for each free of the
-/// block.
+/// The location of a free, in addition to its block: outside of the block, and the same for each
+/// free of it.
 const FREED: usize = 1 << 60;
 
 /// An address for each size class, as the location of its list of free blocks.
@@ -170,8 +169,8 @@ impl Memory {
 
     pub(crate) fn reset(&mut self) {
         self.reuse = Reuse::default();
-        // What may leak is garbage: were it kept, the addresses of the next execution would be
-        // others.
+        // Blocks that may leak are garbage: if they were kept, the next execution would get other
+        // addresses.
         let keep = self.complete && !std::mem::take(&mut self.allow_leaks);
         if let Some(arena) = &mut self.arena {
             arena.finish(keep);
@@ -180,7 +179,7 @@ impl Memory {
         (self.complete, self.overflows) = (false, false);
     }
 
-    /// What user code may have written into live blocks, summed up.
+    /// The sum over all live blocks to which user code may have written.
     pub(crate) fn sum(&self) -> u64 {
         self.arena.as_ref().map_or(0, |arena| arena.sum())
     }
@@ -221,9 +220,9 @@ pub(crate) fn failure(fault: &MemoryFault) -> Failure {
 }
 
 // SAFETY: memory comes from `System`, or from an arena that hands out disjoint blocks of sufficient
-// size and alignment and that keeps its address range for the life of the process. Whether an
-// address belongs to an arena is decided by the address alone, so that a block goes back where it
-// came from on whichever thread, inside or outside of an exploration.
+// size and alignment and keeps its address range for the life of the process. The address alone
+// decides whether a block belongs to an arena. So a block returns to where it came from, on
+// whatever thread, inside or outside of an exploration.
 unsafe impl GlobalAlloc for Alloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -243,7 +242,7 @@ unsafe impl GlobalAlloc for Alloc {
         if regions::contains(pointer.addr()) {
             deallocate(pointer.addr(), layout);
         } else {
-            // SAFETY: the caller's promise; the block is not of an arena, so it is of the system.
+            // SAFETY: the caller's guarantee; the block is not an arena's, so it is the system's.
             unsafe { System.dealloc(pointer, layout) };
         }
     }
@@ -265,14 +264,15 @@ unsafe impl GlobalAlloc for Alloc {
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !regions::contains(pointer.addr()) {
-            // A block of the system's stays one, even when user code makes it grow.
-            // SAFETY: the caller's promise.
+            // A block of the system's stays one, even if user code makes it grow.
+            // SAFETY: the caller's guarantee.
             return unsafe { System.realloc(pointer, layout, size) };
         }
-        // SAFETY: the caller's promise: `size`, rounded up to the alignment, does not overflow.
+        // SAFETY: the caller guarantees that `size`, rounded up to the alignment, does not overflow.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // What grows makes no events: it may do so under a lock of std's, and an execution that is
-        // abandoned there would leave it locked. What has outlived an execution leaves the arena.
+        // Growing makes no events: it may happen under a lock of std's, and an execution that is
+        // abandoned there would leave it locked. A block that has outlived an execution leaves the
+        // arena.
         let kept = in_own_arena(pointer.addr(), |arena, address| arena.is_kept(address));
         let kept = kept.unwrap_or(false);
         let to = if interface::active() && !kept {
@@ -282,7 +282,7 @@ unsafe impl GlobalAlloc for Alloc {
             unsafe { System.alloc(new) }
         };
         if !to.is_null() {
-            // SAFETY: both blocks are at least as long as what is copied, and differ.
+            // SAFETY: both blocks are at least as long as the copy, and they are different blocks.
             unsafe { ptr::copy_nonoverlapping(pointer, to, layout.size().min(size)) };
             displace(pointer.addr());
         }
@@ -306,7 +306,7 @@ fn allocate(layout: Layout) -> *mut u8 {
     if let Some(placed) = placed {
         return or_system(placed, layout);
     }
-    front::settle();
+    front::resolve_watches();
     let caller = caller.unwrap_or(Location::caller());
     interface::point(&Access::update(class_location(layout)).named("alloc").at(caller));
     let reused = interface::with_state(|front: &mut Front| {
@@ -327,7 +327,7 @@ fn place(layout: Layout) -> *mut u8 {
 }
 
 impl Front {
-    /// A fresh block of the arena; none when that is used up.
+    /// A fresh block of the arena; `None` if it is used up.
     fn place(&mut self, layout: Layout, site: Site) -> Option<*mut u8> {
         let placed = self.memory.arena().and_then(|arena| arena.allocate(layout, site));
         self.memory.overflows |= placed.is_none();
@@ -345,15 +345,14 @@ fn or_system(placed: Option<*mut u8>, layout: Layout) -> *mut u8 {
 fn in_own_arena<R>(address: usize, function: fn(&mut Arena, usize) -> R) -> Option<R> {
     let arena = ARENA.get();
     // SAFETY: the pointer is null, or that of the arena which the execution on this OS thread has
-    // taken: `Memory::arena` sets it, `give_back` clears it first. The reference ends with this
-    // call, and until then it is the only one: `function` captures nothing and works on the arena
-    // alone, and code of the front end that holds a reference to the arena frees and grows no block
-    // of it.
+    // taken: `Memory::arena` sets it, and `give_back` clears it first. The reference ends with this
+    // call. Until then it is the only one: `function` captures nothing and works only on the arena,
+    // and front-end code that holds a reference to the arena neither frees nor grows blocks of it.
     let arena = unsafe { arena.as_mut() }.filter(|arena| arena.contains(address))?;
     Some(function(arena, address))
 }
 
-/// What is to be done with a block that is freed, or whose contents have moved.
+/// How to handle a block that is freed or whose content has moved.
 enum Freed {
     /// The arena of another OS thread reclaims its block when its execution ends.
     Elsewhere,
@@ -371,7 +370,7 @@ fn freed(address: usize) -> Freed {
     }
 }
 
-/// Frees a block whose contents have moved: not an event, but no access may follow.
+/// Frees a block whose content has moved: not an event, but no access may follow.
 fn displace(address: usize) {
     match freed(address) {
         Freed::Elsewhere => {}
@@ -384,9 +383,10 @@ fn free_quietly(address: usize) {
     in_own_arena(address, Arena::free_quietly);
 }
 
-/// Frees a block of this execution without an event; it stays apart until the execution ends.
+/// Frees a block of this execution without an event; it stays in quarantine until the execution
+/// ends.
 fn quarantine(address: usize) {
-    front::settle();
+    front::resolve_watches();
     let freed = interface::with_own_state(|front: &mut Front, thread| {
         front.free(address, thread, Afterwards::Quarantine)
     });
@@ -403,9 +403,9 @@ fn deallocate(address: usize, layout: Layout) {
         Freed::ByUser if is_buffer(layout) => return quarantine(address),
         Freed::ByUser => {}
     }
-    // What was done through pointers into the block is told from its bytes, while they are still
-    // its own.
-    front::settle();
+    // Accesses through pointers into the block are inferred from its bytes while they still belong
+    // to it.
+    front::resolve_watches();
     let thread = interface::current_thread();
     let (checked, touched, lifo, caller) = interface::with_state(|front: &mut Front| {
         let site = front.site(thread);
@@ -414,8 +414,8 @@ fn deallocate(address: usize, layout: Layout) {
         let touched = arena.is_some_and(|arena| arena.is_touched(address));
         (checked, touched, front.memory.reuse == Reuse::Lifo, site.after)
     });
-    // What no shadow operation has touched before conflicts with nothing, and what touches it later
-    // meets a freed block: no event.
+    // A block that no shadow operation has touched conflicts with nothing, and a later access meets
+    // a freed block. So this is not an event.
     if !lifo && matches!(checked, Some(Ok(_))) && !touched {
         return quarantine(address);
     }

@@ -1,24 +1,23 @@
 //! Memory of the code under test: a per-execution arena behind [`Alloc`].
 //!
-//! With `#[global_allocator] static ALLOC: trueline_explore::Alloc = trueline_explore::Alloc;` in a
-//! test, whatever the explored code allocates comes from an arena whose addresses are the same in
-//! every execution, and
+//! Install the allocator in a test with `#[global_allocator] static ALLOC: trueline_explore::Alloc
+//! = trueline_explore::Alloc;`. All allocations of the explored code then come from an arena whose
+//! addresses are the same in every execution.
 //!
-//! - a shadow access to a freed block is a *use after free*, freeing twice is a *double free*, a
-//!   block that is still there at the end of an execution is a *leak*, and bytes of a freed block
-//!   that changed were *written after free*;
-//! - freed blocks are poisoned, and are either kept apart until the execution ends
-//!   ([`Reuse::Quarantine`]) or handed out again, the last one first ([`Reuse::Lifo`]), which
-//!   provokes ABA.
+//! - A shadow access to a freed block is a *use after free*, freeing twice is a *double free*, a
+//!   block that remains at the end of an execution is a *leak*, and bytes of a freed block that
+//!   changed were *written after free*.
+//! - Freed blocks are poisoned. They are either kept apart until the execution ends
+//!   ([`Reuse::Quarantine`]) or reused, the last one first ([`Reuse::Lifo`]), which provokes ABA.
 //!
-//! Plain loads are not seen: a plain read of a freed block yields poison and no report. Outside an
-//! exploration, and on threads that take no part in one, the allocator is the system's.
+//! Plain loads are not detected: a plain read of a freed block returns poison and causes no report.
+//! Outside an exploration, and on threads that take no part in one, the allocator is the system's.
 //!
-//! Invariants. A fresh block comes from a region of the thread that allocates, so that its address
-//! depends on this thread's past alone: allocations of different threads commute. A freed block
-//! that is handed out again makes its size class a location of its own, read by an allocation that
-//! found the list of free blocks empty, written by each other allocation and by each free. A free
-//! writes its block, which each shadow access inside the block reads.
+//! Invariants. A fresh block comes from a region of the allocating thread, so that its address
+//! depends only on this thread's past: allocations of different threads commute. If freed blocks
+//! are reused, the size class becomes a location. An allocation that found the list of free blocks
+//! empty reads it; every other allocation and every free writes it. A free writes its block, and
+//! each shadow access inside the block reads it.
 
 mod arena;
 mod fault;
@@ -30,15 +29,15 @@ pub use fault::{MemoryFault, MemoryFaultKind, Site};
 pub use global::{Alloc, allow_leaks, reuse, untracked};
 pub(crate) use global::{Memory, canonical, coded, failure};
 
-/// What becomes of a freed block while the execution lasts.
+/// How freed memory is reused while the execution lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reuse {
-    /// Freed blocks stay poisoned until the execution ends, so that each later access is noticed.
+    /// Freed blocks stay poisoned until the execution ends, so that every later access is detected.
     #[default]
     Quarantine,
-    /// The block freed last is handed out first, so that a stale pointer meets a new block: ABA.
-    /// Allocations and frees of one size class are then ordered in every possible way, which takes
+    /// The block freed last is reused first, so that a stale pointer meets a new block: ABA.
+    /// Allocations and frees of one size class are then run in every possible order, which takes
     /// more executions.
     Lifo,
 }

@@ -1,9 +1,9 @@
 //! Address ranges of all arenas of the process.
 //!
-//! A block may be freed by a thread that is not the one whose arena it came from, or after its
-//! exploration ended: a result that was sent elsewhere. `System` must never see such an address, so
-//! every range that was ever reserved is listed here for good. Arenas are pooled rather than
-//! released, hence the list is as long as the largest number of explorations that ran at once.
+//! A block may be freed by a thread whose arena it did not come from, or after its exploration
+//! ended: for example a result that was sent elsewhere. `System` must never see such an address, so
+//! every range that was ever reserved stays listed here. Arenas are pooled and never released, so
+//! the list is as long as the largest number of simultaneous explorations.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,12 +30,12 @@ pub(super) fn register(start: usize, end: usize) -> bool {
     true
 }
 
-/// Whether an address lies in some arena. Two loads when no exploration ever ran, which is what
-/// `dealloc` pays.
+/// Whether an address lies in some arena. If no exploration ever ran, this costs two loads, which
+/// every `dealloc` pays.
 #[inline]
 pub(super) fn contains(address: usize) -> bool {
-    // Whoever holds a pointer into an arena got it after the arena was registered, through some
-    // synchronisation.
+    // A thread that holds a pointer into an arena got it after the arena was registered, through
+    // some synchronisation.
     if address < LOWEST.load(Ordering::Relaxed) || address >= HIGHEST.load(Ordering::Relaxed) {
         return false;
     }

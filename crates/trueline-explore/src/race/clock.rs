@@ -1,9 +1,10 @@
 //! Vector clocks over the orderings as written.
 
-/// So many threads have their epochs in the clock itself; those of others are in a vector.
+/// The clock itself stores the epochs of this many threads; those of further threads are in a
+/// vector.
 const FEW: usize = 8;
 
-/// For each thread, up to which of its epochs everything is known to have happened before.
+/// For each thread, the last epoch up to which everything is known to have happened before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     few: [u32; FEW],
@@ -54,7 +55,7 @@ impl Clock {
         }
     }
 
-    /// As a plain assignment, without a new allocation where the old one suffices.
+    /// Assigns, and reuses the old allocation if it suffices.
     #[inline]
     pub(crate) fn assign(&mut self, other: &Clock) {
         self.few = other.few;
@@ -63,7 +64,7 @@ impl Clock {
         }
     }
 
-    /// Whether it knows of nothing.
+    /// Whether it is zero everywhere.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.few == [0; FEW] && self.more.is_empty()

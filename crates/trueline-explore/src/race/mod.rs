@@ -1,30 +1,31 @@
-//! Races that the orderings allow.
+//! Detects races that the memory orderings allow.
 //!
-//! Values are sequentially consistent, but happens-before is not taken from the order in which
-//! events were run: a second vector clock honours the orderings as written, with the rules of C++20
-//! that Rust has adopted.
+//! Values are sequentially consistent, but happens-before does not follow the order in which events
+//! ran: a second vector clock uses the memory orderings as written, with the rules of C++20 that
+//! Rust has adopted.
 //!
-//! - A release store starts a release sequence with the thread's clock; a relaxed store ends the
-//!   former one and carries what the last release fence knew, which is nothing where there was
-//!   none; a read-modify-write continues the sequence and adds its own clock if it releases.
+//! - A release store starts a release sequence with the thread's clock. A relaxed store ends the
+//!   former sequence and carries the clock of the last release fence, which is empty if there was
+//!   none. A read-modify-write continues the sequence and adds its own clock if it releases.
 //! - An acquire load joins the clock of the sequence it read from; a relaxed load keeps it for the
 //!   next acquire fence.
-//! - A read-modify-write that leaves the value as it is may as well have come after a load that has
-//!   seen this value, or after another one of its kind. Only one of the two orders is explored, so
-//!   what it passes on is for the next change alone, and for `SeqCst` reads that [`seq_cst`] has
-//!   come after it.
+//! - A read-modify-write that leaves the value unchanged could also have come after a load that has
+//!   read this value, or after another such update. Only one of the two orders is explored. So its
+//!   clock is passed on only to the next change, and to those `SeqCst` reads that must come after
+//!   it by [`seq_cst`].
 //! - Locks, joins, unparks and the like are a release and an acquire. A `SeqCst` fence is an
-//!   acquire and a release fence; the total order of such fences orders no plain access by itself.
+//!   acquire and a release fence; the total order of such fences does not order plain accesses by
+//!   itself.
 //!
 //! Two accesses to one [`UnsafeCell`](crate::std::cell::UnsafeCell) race if one of them writes and
-//! neither knows of the other's epoch, as in FastTrack (Flanagan, Freund: PLDI 2009). The plain
-//! accesses need no scheduling points: until the first race of an execution they are ordered by
-//! synchronisation, whose orders are all explored. Each check costs the number of threads that read
+//! neither knows the other's epoch, as in FastTrack (Flanagan, Freund: PLDI 2009). Plain accesses
+//! need no scheduling points: until the first race of an execution, synchronisation orders them,
+//! and all orders of synchronisation are explored. Each check costs the number of threads that read
 //! the cell since its last write.
 //!
-//! Dropping a cell is a write of it: who drops it must know of every access, and nobody may use it
-//! afterwards who does not know of the drop. Freeing a block is checked in the same way against
-//! every shadow access inside of it, to atomics, locks and cells.
+//! Dropping a cell writes it: the thread that drops it must know every access, and a later access
+//! must know the drop. Freeing a block is checked in the same way against every shadow access
+//! inside of it, to atomics, locks and cells.
 
 mod clock;
 mod seq_cst;
@@ -62,7 +63,7 @@ pub(crate) struct Touch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     At(Caller),
-    /// The access does not know who calls it: the line of the last shadow operation before, if
+    /// The access does not know its caller: the line of the last shadow operation before it, if
     /// there was one.
     After(Option<Caller>),
 }
@@ -84,13 +85,13 @@ pub(crate) struct Race {
     pub(crate) second: Touch,
 }
 
-/// What a thread knows.
+/// The clocks of a thread.
 #[derive(Default)]
 struct Knowledge {
     clock: Clock,
     /// The clock at the last release fence.
     released: Clock,
-    /// What relaxed loads have read, for the next acquire fence.
+    /// The clocks that relaxed loads have read, for the next acquire fence.
     to_acquire: Clock,
 }
 
@@ -99,13 +100,14 @@ struct Knowledge {
 struct Sync {
     /// The clock that the release sequence of the last write carries.
     carries: Clock,
-    /// What updates have added since that left the value as it was.
-    unsettled: Clock,
-    /// Those of them that are `SeqCst`: the thread, the access's number in [`SeqCstOrder`], and
-    /// what it passes on.
-    unsettled_seq_cst: Vec<(u32, u32, Clock)>,
-    /// The thread whose clock it is, and its epoch then: who knows of that knows all of it, since a
-    /// thread passes on one clock an epoch. None: it is joined from several.
+    /// The clocks of updates since then that left the value unchanged.
+    unordered: Clock,
+    /// Those of them that are `SeqCst`: the thread, the access's number in [`SeqCstOrder`], and the
+    /// clock that it passes on.
+    unordered_seq_cst: Vec<(u32, u32, Clock)>,
+    /// The thread whose clock it is, and its epoch then. A thread that knows this epoch knows the
+    /// whole clock, since a thread passes on one clock per epoch. `None`: it is joined from several
+    /// clocks.
     whole: Option<(u32, u32)>,
     /// The last access of each thread.
     touches: SmallVec<[Touch; 4]>,
@@ -119,33 +121,34 @@ struct Cell {
 }
 
 impl Sync {
-    /// Whether all that it carries is known to be part of a clock.
+    /// Whether a clock already contains everything that it carries.
     #[inline]
     fn is_known(&self, clock: &Clock) -> bool {
         self.whole.is_some_and(|(thread, epoch)| clock.get(thread) >= epoch)
     }
 
-    /// The value changes: all updates before it come before it in every order that is explored.
+    /// The value changes: all earlier updates come before the change in every order that is
+    /// explored.
     #[inline]
-    fn settle(&mut self) {
-        if !self.unsettled.is_empty() {
-            self.carries.join(&self.unsettled);
+    fn fix_unordered(&mut self) {
+        if !self.unordered.is_empty() {
+            self.carries.join(&self.unordered);
             self.whole = None;
-            self.forget_unsettled();
+            self.forget_unordered();
         }
     }
 
     #[inline]
-    fn forget_unsettled(&mut self) {
-        self.unsettled.clear();
-        self.unsettled_seq_cst.clear();
+    fn forget_unordered(&mut self) {
+        self.unordered.clear();
+        self.unordered_seq_cst.clear();
     }
 }
 
 impl Entry for Sync {
     fn renew(&mut self) {
         self.carries.clear();
-        self.forget_unsettled();
+        self.forget_unordered();
         self.whole = None;
         self.touches.clear();
     }
@@ -207,7 +210,7 @@ impl Detector {
         self.start(0, None);
     }
 
-    /// A thread begins, knowing what its parent knows.
+    /// A thread begins with the knowledge of its parent.
     pub(crate) fn start(&mut self, thread: u32, parent: Option<u32>) {
         let index = thread as usize;
         if self.threads.len() <= index {
@@ -247,8 +250,8 @@ impl Detector {
         remember(&mut sync.touches, touch);
         match access {
             Atomic::Load | Atomic::Rewrite => (),
-            Atomic::Store => sync.forget_unsettled(),
-            Atomic::Update => sync.settle(),
+            Atomic::Store => sync.forget_unordered(),
+            Atomic::Update => sync.fix_unordered(),
         }
         let is_seq_cst = order == Ordering::SeqCst;
         if is_seq_cst && access == Atomic::Rewrite {
@@ -257,7 +260,7 @@ impl Detector {
         let changes = matches!(access, Atomic::Store | Atomic::Update);
         self.seq_cst.access(thread, location, changes, is_seq_cst);
         if is_seq_cst {
-            for (other, number, passed_on) in &sync.unsettled_seq_cst {
+            for (other, number, passed_on) in &sync.unordered_seq_cst {
                 if self.seq_cst.precedes((*other, *number), thread) {
                     knowledge.clock.join(passed_on);
                 }
@@ -275,14 +278,14 @@ impl Detector {
         }
         if access == Atomic::Rewrite {
             if releases(order) {
-                sync.unsettled.join(&knowledge.clock);
+                sync.unordered.join(&knowledge.clock);
                 if is_seq_cst {
                     let number = self.seq_cst.last_of(thread);
-                    sync.unsettled_seq_cst.push((thread, number, knowledge.clock.clone()));
+                    sync.unordered_seq_cst.push((thread, number, knowledge.clock.clone()));
                 }
                 knowledge.clock.set(thread, touch.epoch + 1);
             } else {
-                sync.unsettled.join(&knowledge.released);
+                sync.unordered.join(&knowledge.released);
             }
             return;
         }
@@ -305,9 +308,9 @@ impl Detector {
         knowledge.clock.set(thread, touch.epoch + 1);
     }
 
-    /// Notes an access to a location that is no atomic: a lock, the counts of an `Arc`. Nobody may
-    /// free it without knowing of that. It comes before the edges of the same access, so that
-    /// whoever learns from these knows of it.
+    /// Records an access to memory other than an atomic: a lock, the counts of an `Arc`. A thread
+    /// must know of it before it frees that memory. The record precedes the edges of the same
+    /// access, so that a thread that learns from these knows of the access.
     pub(crate) fn touch(
         &mut self,
         thread: u32,
@@ -320,14 +323,14 @@ impl Detector {
         remember(&mut self.syncs.entry(location).touches, touch);
     }
 
-    /// Learns what was last passed on at a location: a lock taken, a token received.
+    /// Joins the clock that was last passed on at a location: a lock taken, a token received.
     pub(crate) fn acquire(&mut self, thread: u32, location: usize) {
         if let Some(sync) = self.syncs.get(location) {
             self.threads[thread as usize].clock.join(&sync.carries);
         }
     }
 
-    /// Passes on what the thread knows, besides what others have passed on there.
+    /// Passes on the thread's clock, in addition to the clocks that others have passed on there.
     pub(crate) fn release(&mut self, thread: u32, location: usize) {
         let sync = self.syncs.entry(location);
         sync.carries.join(&self.threads[thread as usize].clock);
@@ -374,23 +377,22 @@ impl Detector {
         Ok(())
     }
 
-    /// The history of the cell ends; its address may get another life of which nothing else is
-    /// known.
+    /// Ends the history of the cell. Another object may use its address, with no known accesses.
     pub(crate) fn forget_cell(&mut self, address: usize) {
         self.cells.remove(address);
     }
 
-    /// The lock is gone; its address may get another life.
+    /// The lock is gone. Another object may use its address.
     pub(crate) fn forget_sync(&mut self, location: usize) {
         self.syncs.remove(location);
         self.seq_cst.forget(location);
     }
 
-    /// A block is freed: every access inside of it must be known to the thread that frees. It is
-    /// forgotten.
+    /// A block is freed: the freeing thread must know every access inside of it. The block's
+    /// history ends.
     pub(crate) fn free(&mut self, thread: u32, block: Range<usize>) -> Result<(), Touch> {
         let clock = &self.threads[thread as usize].clock;
-        // The earliest unknown access by address, so that what is reported does not depend on
+        // The unknown access with the lowest address, so that the report does not depend on
         // hashing.
         let mut racing: Option<(usize, Touch)> = None;
         let mut consider = |address: usize, touches: &[Touch]| {
@@ -410,7 +412,7 @@ impl Detector {
         racing.map_or(Ok(()), |(_, touch)| Err(touch))
     }
 
-    /// What a thread does from here on is not yet known to those who learnt from it.
+    /// Starts a new epoch: threads that learnt from this one do not know its further accesses.
     fn advance(&mut self, thread: u32) {
         let clock = &mut self.threads[thread as usize].clock;
         clock.set(thread, clock.get(thread) + 1);

@@ -1,16 +1,16 @@
-//! The total order of the `SeqCst` accesses, as far as it is the same in every execution that a
-//! trace stands for.
+//! The part of the total order of `SeqCst` accesses that is the same in every execution of a trace.
 //!
-//! C++20 orders two `SeqCst` accesses by the program, and by coherence: to one location, where one
-//! of them changes it or a change lies between them. A trace fixes these orders, but not whether an
-//! update that leaves the value comes before or after a load of that value. If a chain of these
-//! orders leads from the update to the load, the load reads from the update or from what follows
-//! it.
+//! C++20 orders two `SeqCst` accesses by program order and by coherence: two accesses to one
+//! location are ordered if one of them changes it or a change lies between them. A trace fixes
+//! these orders. It does not fix whether an update that leaves the value unchanged comes before or
+//! after a load of that value. If a chain of the fixed orders leads from the update to the load,
+//! the load reads from the update or from a later one.
 //!
 //! Chains through fences, and through accesses that synchronise without being `SeqCst`, are not
-//! followed: they order less here than they do in C++20.
+//! followed: this order has fewer edges than C++20's.
 //!
-//! Until the first such update of an execution nothing is kept, for only what follows it matters.
+//! Until the first such update of an execution nothing is recorded, because only accesses after it
+//! matter.
 
 use super::clock::Clock;
 use super::table::{Entry, Table};
@@ -20,13 +20,13 @@ use std::ops::Range;
 #[derive(Default)]
 pub(super) struct SeqCstOrder {
     is_kept: bool,
-    /// For each thread, what comes before its next `SeqCst` access; its own entry is the number of
-    /// those that it has made.
+    /// For each thread, the accesses before its next `SeqCst` access; its own entry counts those
+    /// that it has made.
     threads: Vec<Clock>,
     locations: Table<Ends>,
 }
 
-/// What comes before an access to a location.
+/// The accesses before an access to a location.
 #[derive(Default)]
 struct Ends {
     /// Before every access.
@@ -56,8 +56,8 @@ impl SeqCstOrder {
         self.is_kept = true;
     }
 
-    /// Another access to an atomic. `changes`: all others to the location come before or after it
-    /// in every execution.
+    /// Another access to an atomic. `changes`: every other access to the location comes before it
+    /// in every execution, or after it in every execution.
     #[inline]
     pub(super) fn access(&mut self, thread: u32, location: usize, changes: bool, seq_cst: bool) {
         if self.is_kept && (changes || seq_cst) {
@@ -95,7 +95,7 @@ impl SeqCstOrder {
         self.threads.get(thread as usize).is_some_and(|clock| clock.get(other.0) >= other.1)
     }
 
-    /// The location is gone; its address may get another life.
+    /// The location is gone. Another object may use its address.
     pub(super) fn forget(&mut self, location: usize) {
         if self.is_kept {
             self.locations.remove(location);

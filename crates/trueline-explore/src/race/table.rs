@@ -1,10 +1,10 @@
-//! A table of what is known of addresses, emptied once an execution.
+//! A table from addresses to entries, emptied once per execution.
 //!
-//! Open addressing into a dense list of entries. It is emptied in constant time by a generation
-//! number, and entries keep their memory from one execution to the next, so that in the long run
-//! nothing is allocated. What is removed leaves its address in the table until that is emptied.
+//! Open addressing into a dense list of entries. A generation number empties it in constant time,
+//! and entries keep their memory from one execution to the next, so that in the long run nothing is
+//! allocated. A removed entry leaves its address in the table until the table is emptied.
 
-/// What an entry can do.
+/// The requirements on an entry.
 pub(super) trait Entry: Default {
     /// Makes it as new; keeps its memory.
     fn renew(&mut self);
@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 struct Slot {
     address: usize,
     generation: u32,
-    /// Where in the list of entries; [`NONE`] if it was removed.
+    /// The index in the list of entries; [`NONE`] if it was removed.
     entry: u32,
 }
 
@@ -49,7 +49,7 @@ impl<E: Entry> Table<E> {
         }
     }
 
-    /// The slot of an address, or the free one where it would be.
+    /// The slot of an address, or the free slot where it would go.
     #[inline]
     fn find(&self, address: usize) -> usize {
         let mask = self.slots.len() - 1;
@@ -118,7 +118,8 @@ impl<E: Entry> Table<E> {
         }
     }
 
-    /// Forgets the addresses of a range, and calls with each of them first, in no particular order.
+    /// Removes the addresses of a range, after calling the function with each, in no particular
+    /// order.
     pub(super) fn remove_range(
         &mut self,
         range: std::ops::Range<usize>,

@@ -1,5 +1,5 @@
-//! The detector against the definition: random sequences of events, happens-before as a closure of
-//! edges.
+//! Compares the detector with the definition: random sequences of events, happens-before as the
+//! closure of its edges.
 
 use super::*;
 use trueline::rng::{self, Rng};
@@ -9,7 +9,7 @@ enum Step {
     Atomic(usize, Atomic, Ordering),
     Fence(Ordering),
     Plain(usize, Plain),
-    /// Everything the thread does next is known to have learnt what the other did so far: a join.
+    /// The thread learns everything that the other has done so far: a join.
     Learn(u32),
 }
 
@@ -101,10 +101,10 @@ fn is_tail(steps: &[(u32, Step)], tail: usize, j: usize) -> bool {
     }
 }
 
-/// Whether the read takes its value from the release sequence that the write heads: from itself or,
-/// through updates alone, from what followed. Updates that leave the value as it is may be in any
-/// order among themselves, and loads between them: one that need not come before the read is not
-/// counted on.
+/// Whether the read takes its value from the release sequence that the write heads: from the write
+/// itself or, through updates alone, from a later one. Updates that leave the value unchanged may
+/// come in any order among themselves, with loads between them. An update that need not come before
+/// the read does not count.
 fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
     let Step::Atomic(location, kind, _) = steps[read].1 else { return false };
     let of = |at: usize| match steps[at].1 {
@@ -122,8 +122,8 @@ fn reads_sequence(steps: &[(u32, Step)], head: usize, read: usize) -> bool {
     head < read && of(head).is_some_and(|access| access != Atomic::Load) && must_precede
 }
 
-/// For each two `SeqCst` accesses whether the first is before the second in every order that C++20
-/// allows, by the program and by coherence alone.
+/// For each two `SeqCst` accesses, whether the first is before the second in every order that C++20
+/// allows, by program order and by coherence alone.
 fn seq_cst_order(steps: &[(u32, Step)]) -> Vec<Vec<bool>> {
     let n = steps.len();
     let at = |i: usize| match steps[i].1 {

@@ -1,4 +1,4 @@
-//! As `std::cell`, with an [`UnsafeCell`] whose races are found.
+//! As `std::cell`, with an [`UnsafeCell`] whose races are detected.
 
 use crate::engine::interface;
 use crate::front;
@@ -12,23 +12,23 @@ pub use ::std::cell::{
 
 /// As `std::cell::UnsafeCell`; in an exploration its accesses are checked for races.
 ///
-/// [`get`](Self::get) says neither whether the pointer is read nor written through. That is told
-/// from the bytes: if they have changed at the thread's next shadow operation it was a write,
-/// otherwise it was a read. A write of the same bytes passes for a read, and a pointer that is used
-/// after the next shadow operation is not followed. [`with`](Self::with) and
-/// [`with_mut`](Self::with_mut), which `std` does not have, say what they do.
+/// [`get`](Self::get) does not show whether the pointer is read or written through. The engine
+/// infers it from the bytes: if they have changed at the thread's next shadow operation, it was a
+/// write, otherwise a read. A write of the same bytes counts as a read, and a pointer is not
+/// followed beyond the next shadow operation. [`with`](Self::with) and
+/// [`with_mut`](Self::with_mut), which `std` does not have, declare the access.
 ///
 /// A cell is one unit: threads that use different parts of one race if one of them writes. Parts
 /// that are used at the same time, such as the slots of a ring, need cells of their own:
-/// `[UnsafeCell<T>; N]`. A cell of no bytes is never part of a race.
+/// `[UnsafeCell<T>; N]`. A cell of zero bytes never takes part in a race.
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized> {
     value: ::std::cell::UnsafeCell<T>,
 }
 
 impl<T: ?Sized> Drop for UnsafeCell<T> {
-    /// A write, which every other access must be ordered with. At the address of a cell without
-    /// bytes another cell may be, which lives on.
+    /// A write, which must be ordered with every other access. A cell of zero bytes may share its
+    /// address with another cell, which lives on.
     #[inline]
     fn drop(&mut self) {
         if interface::active() && size_of_val(self) > 0 {
@@ -59,7 +59,7 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// As `std::cell::UnsafeCell::get`: what is done through the pointer is told from the bytes.
+    /// As `std::cell::UnsafeCell::get`: accesses through the pointer are inferred from the bytes.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> *mut T {
@@ -116,7 +116,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         result
     }
 
-    /// What has been noted goes on until the result is dropped.
+    /// Guards an access that lasts until the result is dropped.
     #[inline]
     #[track_caller]
     fn lasting(&self, access: Plain, name: &'static str) -> Option<Lasting> {
@@ -138,9 +138,9 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-/// An access that lasts. If events have happened meanwhile, other threads may have run, or have
-/// learnt of them: it is noted once more at its end. How many there were at its beginning is not
-/// kept here: the stack of a thread that waits in a loop must be the same in each round.
+/// A lasting access. If events have happened meanwhile, other threads may have run or have learnt
+/// from them, so the access is recorded again at its end. The number of events at its beginning is
+/// not stored here: the stack of a thread that waits in a loop must be the same in each round.
 struct Lasting {
     address: usize,
     access: Plain,

@@ -23,15 +23,15 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future to its end on the calling thread, which is parked while the future is pending.
+/// Runs a future to completion on the calling thread, which is parked while the future is pending.
 ///
-/// A future that nobody wakes is a deadlock.
+/// A future that is never woken is a deadlock.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let current = thread::current();
-    // Whoever gives up the last handle frees the block, and std counts handles without events: the
-    // block is none of the user's.
+    // The block of this `Arc` is not the user's: dropping the last handle frees it, and std counts
+    // handles without events.
     let make = || Waker::from(Arc::new(Unpark(current)));
     let waker = if interface::active() { front::outside(make) } else { make() };
     let mut context = Context::from_waker(&waker);

@@ -4,8 +4,8 @@ use crate::engine::interface;
 
 pub use ::std::hint::*;
 
-/// As `std::hint::spin_loop`. In an exploration other threads are tried first; what is explored in
-/// the end does not depend on it.
+/// As `std::hint::spin_loop`. In an exploration other threads run first; the set of explored
+/// behaviours does not depend on it.
 #[inline(always)]
 pub fn spin_loop() {
     interface::far_below!(hint);
@@ -13,7 +13,7 @@ pub fn spin_loop() {
 
 extern "C" fn hint() {
     if interface::active() {
-        crate::front::settle();
+        crate::front::resolve_watches();
         interface::spin_hint();
     } else {
         ::std::hint::spin_loop();

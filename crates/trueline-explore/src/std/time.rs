@@ -1,10 +1,10 @@
 //! As `std::time`, with an [`Instant`] that is virtual in an exploration.
 //!
-//! Each thread has a time of its own, which goes on when it sleeps or times out, and a little
-//! whenever it looks: first a microsecond, then twice as much each time, so that a loop until a
-//! deadline ends after a few rounds. A thread that looks sees a time no earlier than those of other
-//! threads that happen before its look, as their events are ordered: time does not run backwards
-//! from one thread to another. `SystemTime` is std's and not controlled.
+//! Each thread has a time of its own. It advances when the thread sleeps or times out, and a little
+//! with each reading: first by a microsecond, then by twice as much each time, so that a loop until
+//! a deadline ends after a few rounds. If another thread read its time in an event that happens
+//! before this reading, this reading is no earlier: time does not run backwards from one thread to
+//! another. `SystemTime` is std's and not controlled.
 
 use crate::engine::interface::{self, Access, Effect, ThreadId};
 use crate::front::{self, Front};
@@ -21,12 +21,11 @@ pub struct Instant(::std::time::Instant);
 /// The beginning of virtual time, the same for all threads of the process.
 static START: LazyLock<::std::time::Instant> = LazyLock::new(::std::time::Instant::now);
 
-/// No look at the clock takes longer than this: an hour, after 32 looks.
+/// The largest step of a reading is an hour, after 32 readings.
 const MOST_DOUBLINGS: u32 = 32;
 
-/// No sleep and no timeout lasts longer than this, about 35,000 years: an [`Instant`] has room for
-/// as many of them as an execution has events, where one that lasts for `Duration::MAX` leaves no
-/// later time.
+/// No sleep and no timeout lasts longer than this, about 35,000 years. An [`Instant`] has room for
+/// as many of them as an execution has events, whereas one of `Duration::MAX` leaves no later time.
 const LONGEST: Duration = Duration::from_secs(1 << 40);
 
 impl Instant {
@@ -79,8 +78,8 @@ impl Instant {
     }
 }
 
-/// The thread looks at its clock. The event, at a location that no other thread touches, tells the
-/// engine that something has changed: a loop until a deadline is no loop that waits for others.
+/// Reads the thread's clock. The event, at a location that no other thread touches, tells the
+/// engine that something has changed: a loop until a deadline does not wait for other threads.
 #[track_caller]
 fn look() -> Duration {
     interface::time_is_asked();
@@ -114,14 +113,15 @@ pub(crate) fn pass(duration: Duration) {
     interface::time_passes();
 }
 
-/// The time of the calling thread is no earlier than what others had before what it knows of them.
+/// Advances the time of the calling thread to at least the times that happen before its next event.
 fn learn(thread: ThreadId) {
     let count = interface::with_state(|front: &mut Front| front.threads.len());
     for other in (0..count as u32).map(ThreadId).filter(|&other| other != thread) {
         let known = interface::known_events(other);
         interface::with_state(|front: &mut Front| {
             let times = &front.thread(other).times;
-            // Who knows of an event knows of the time before it: the last of those is the latest.
+            // A thread that knows of an event knows all times before it, of which the last is the
+            // latest.
             let before = times.partition_point(|&(events, _)| events < known);
             if let Some(&(_, time)) = before.checked_sub(1).and_then(|last| times.get(last)) {
                 let own = front.thread(thread);

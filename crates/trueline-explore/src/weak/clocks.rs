@@ -1,7 +1,7 @@
-//! Vector clocks of events: which events come before one, in happens-before and in (sb u rf)+.
+//! Vector clocks of events: which events come before an event, in happens-before and in (sb u rf)+.
 //!
-//! A clock counts for each thread how many of its first events are known. Both relations contain
-//! the order of a thread, so a count says it all. The cost of an event is linear in the number of
+//! For each thread, a clock counts how many of its first events come before. Both relations contain
+//! the order within a thread, so a count is enough. The cost of an event is linear in the number of
 //! threads.
 
 use smallvec::SmallVec;
@@ -42,7 +42,7 @@ impl Clock {
     }
 }
 
-/// The clocks of an event, and what its thread carries on to the next one.
+/// The clocks of an event, and those that its thread carries on to the next one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clocks {
     /// The event and all that happens before it.
@@ -51,16 +51,16 @@ pub(crate) struct Clocks {
     pub(crate) prefix: Clock,
     /// `happens_before` at the last release fence of the thread.
     released: Clock,
-    /// What its relaxed reads have found, for its next acquire fence.
+    /// The clocks that its relaxed reads have read, for its next acquire fence.
     to_acquire: Clock,
-    /// What who reads this write learns, if it acquires.
+    /// The clock that an acquiring reader of this write joins.
     passed_on: Clock,
 }
 
 impl Clocks {
-    /// The clocks of an event, from those of the one before it in its thread. `source`: those of
-    /// the write that it reads; for the write half of a read-modify-write, of the write that its
-    /// read half reads.
+    /// The clocks of an event, from those of the previous event of its thread. `source`: the clocks
+    /// of the write that it reads; for the write half of a read-modify-write, those of the write
+    /// that its read half reads.
     pub(super) fn next(
         before: &Clocks,
         event: EventId,

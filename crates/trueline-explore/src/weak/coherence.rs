@@ -1,10 +1,10 @@
 //! Which writes a read may read, and where a write may be placed: the axioms COHERENCE and
 //! ATOMICITY, step by step.
 //!
-//! The **floor** of a thread at a location is the mo-last write that it knows by happens-before,
-//! itself or by a read of it that it knows. A read reads the floor or a later write; a write is
-//! placed behind the floor, and not between a read-modify-write and what that has read. This is
-//! all, since a new event happens before no other.
+//! The **floor** of a thread at a location is the mo-last write that happens before its next event,
+//! directly or through a read of that write. A read reads the floor or a later write. A write is
+//! placed after the floor, but not between a read-modify-write and the write that it read. There
+//! are no other restrictions, because a new event happens before no other.
 
 use super::clocks::Clock;
 use super::graph::{EventId, Graph, Place};
@@ -18,20 +18,20 @@ fn floor(graph: &Graph, place: &Place, clock: &Clock) -> usize {
     written.max(read.unwrap_or(0))
 }
 
-/// The floor of an event's thread before the event, at the event's location, as a rank in mo.
+/// The floor of an event's thread just before the event, at the event's location, as a rank in mo.
 fn floor_before(graph: &Graph, event: EventId) -> usize {
     floor(graph, graph.place(event), &graph.clocks_before(event).happens_before)
 }
 
-/// The writes that the last event of a thread may read, the first in mo first. The last of them is
-/// the mo-last.
+/// The writes that the last event of a thread may read, in mo order. The last of them is the
+/// mo-last.
 pub(super) fn sources(graph: &Graph, read: EventId) -> Vec<EventId> {
     let place = graph.place(read);
     (floor_before(graph, read)..=place.writes.len()).map(|rank| place.at(rank)).collect()
 }
 
-/// The places that a write may have which has none yet, as numbers of writes before it, the lowest
-/// first. `reader`: a read that reads it already.
+/// The possible places of a write that has none yet, as numbers of writes before it, in ascending
+/// order. `reader`: a read that already reads it.
 pub(super) fn positions(graph: &Graph, write: EventId, reader: Option<EventId>) -> Vec<usize> {
     let place = graph.place(write);
     let known = floor_before(graph, write);

@@ -9,7 +9,8 @@ use super::program::{Program, Request};
 use super::revisit::Search;
 use super::walk;
 
-/// Which thread makes the next event, where several could. The graphs are the same.
+/// Which thread makes the next event if several could. The choice does not affect the set of
+/// graphs.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Turn {
     /// The first of them.
@@ -30,7 +31,7 @@ pub enum End {
     Deadlock,
 }
 
-/// What an exploration has done.
+/// Counts of an exploration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -38,10 +39,10 @@ pub struct Summary {
     pub complete: u64,
     /// Graphs in which threads wait for ever.
     pub deadlocks: u64,
-    /// Graphs that were thrown away at their end: an assumption failed, or a thread waits with a
-    /// value that would change in time.
+    /// Graphs that were discarded at their end: an assumption failed, or a thread waits with a
+    /// value that would eventually change.
     pub blocked: u64,
-    /// Graphs that could not go on: a read-modify-write found that another had read the same write.
+    /// Graphs that could not continue: two read-modify-writes read the same write.
     pub dead_ends: u64,
     /// The visitor ended it early.
     pub stopped: bool,
@@ -57,7 +58,7 @@ impl Summary {
         }
     }
 
-    /// What another worker has done.
+    /// Adds the counts of another worker.
     pub(super) fn add(&mut self, other: &Summary) {
         self.complete += other.complete;
         self.deadlocks += other.deadlocks;
@@ -69,7 +70,7 @@ impl Summary {
 
 /// Visits every consistent RC11 graph of a program, each once.
 ///
-/// The program must end: threads whose loops may go on for ever are not cut off.
+/// The program must end: threads with endless loops are not cut off.
 pub fn explore(
     program: &impl Program,
     turn: Turn,
@@ -120,7 +121,7 @@ fn initial(program: &impl Program, request: &Request) -> u64 {
     }
 }
 
-/// What a run of the program came to.
+/// How a run of the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaf {
     /// An execution.
@@ -131,7 +132,7 @@ pub(super) enum Leaf {
     DeadEnd,
 }
 
-/// Lets the threads go on from the graph of a search until none can.
+/// Continues the threads from the graph of a search until none can continue.
 pub(super) fn leaf(program: &impl Program, search: &mut Search, turns: &mut Turns) -> Leaf {
     if go_on(program, search, turns) { end_of(program, search.graph()) } else { Leaf::DeadEnd }
 }
@@ -162,7 +163,7 @@ fn waiting(graph: &Graph, thread: usize) -> Option<bool> {
     })
 }
 
-/// Lets the threads go on until none can. False: a dead end.
+/// Continues the threads until none can continue. Returns false at a dead end.
 fn go_on(program: &impl Program, search: &mut Search, turns: &mut Turns) -> bool {
     let request_of = |graph: &Graph, thread: usize| {
         if waiting(graph, thread).is_some() {
@@ -189,7 +190,7 @@ fn go_on(program: &impl Program, search: &mut Search, turns: &mut Turns) -> bool
     true
 }
 
-/// Who goes on.
+/// Chooses the next thread.
 pub(super) struct Turns {
     turn: Turn,
     rng: Rng,

@@ -1,11 +1,11 @@
-//! Execution graphs: the events of each thread, where each read reads from (rf), and the order of
-//! the writes of each location (mo).
+//! Execution graphs: the events of each thread, the write that each read reads from (rf), and the
+//! order of the writes to each location (mo).
 //!
-//! Each event has a **stamp**, which grows from one that is added to the next. A graph can be
-//! **cut** to what had been added up to a stamp, and **restricted** to what a revisited read
-//! leaves. Both keep sets of events that are closed under sb and rf, so that a thread only loses
-//! its last events. All clocks are those of [`clocks`](super::clocks); they are final when an event
-//! is added, since nothing is ever added before another event in sb or rf.
+//! Each event has a **stamp**, which grows from one added event to the next. A graph can be **cut**
+//! to the events up to a stamp, and **restricted** to the events that remain when a read is
+//! revisited. Both keep sets of events that are closed under sb and rf, so that a thread only loses
+//! its last events. The clocks are those of [`clocks`](super::clocks). They are final when an event
+//! is added, since no event is ever added before another in sb or rf.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct EventId {
 }
 
 impl EventId {
-    /// What stands for the initial write of any location.
+    /// Represents the initial write of any location.
     pub const INITIAL: EventId = EventId { thread: u32::MAX, index: u32::MAX };
 
     /// Whether it is the initial write of a location.
@@ -40,7 +40,7 @@ impl fmt::Debug for EventId {
     }
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A load, a read-modify-write that failed, or the read half of one that did not.
@@ -56,7 +56,7 @@ pub enum Kind {
 /// One event of a graph.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The location that it accesses; 0 if none.
     pub location: usize,
@@ -88,7 +88,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// How many writes, the initial one not counted, come up to a write. It must be placed.
+    /// The number of writes up to and including a write, without the initial one. The write must be
+    /// placed.
     pub(crate) fn rank(&self, write: EventId) -> usize {
         if write.is_initial() {
             return 0;
@@ -105,7 +106,7 @@ impl Place {
 #[derive(Clone, Debug, Default)]
 struct Thread {
     events: Vec<Event>,
-    /// What it knows when it begins: nothing.
+    /// The clocks of a thread at its start: empty.
     start: Clocks,
 }
 
@@ -160,8 +161,8 @@ impl Graph {
         first != second && self.event(second).clocks.happens_before.knows(first)
     }
 
-    /// Two accesses of one location of which one writes and one is not atomic, and that nothing
-    /// orders.
+    /// A race: two unordered accesses of one location, at least one of them a write and at least
+    /// one not atomic.
     pub fn race(&self) -> Option<(EventId, EventId)> {
         let accesses = |event: &Event| matches!(event.kind, Kind::Read | Kind::Write);
         for (first, a) in self.events().filter(|(_, a)| accesses(a)) {
@@ -195,7 +196,7 @@ impl Graph {
         answers
     }
 
-    /// Makes room for so many threads, which nobody starts.
+    /// A graph with this many threads and no spawn events.
     pub(crate) fn with_threads(count: usize) -> Graph {
         Graph { threads: vec![Thread::default(); count], ..Graph::default() }
     }
@@ -204,7 +205,7 @@ impl Graph {
         self.stamp
     }
 
-    /// The thread that has done the read half of a read-modify-write, and not its write half.
+    /// The thread that has made the read half of a read-modify-write but not its write half.
     pub(crate) fn unfinished(&self) -> Option<u32> {
         let is_unfinished = |thread: &Thread| {
             thread.events.last().is_some_and(|event| event.kind == Kind::Read && event.is_half)
@@ -216,7 +217,7 @@ impl Graph {
         &self.places[self.event(event).place as usize]
     }
 
-    /// The number of a location in the table, where it is entered if it is new.
+    /// The number of a location in the table; a new location is added.
     fn place_of(&mut self, location: usize, initial: impl FnOnce() -> u64) -> u32 {
         let known = self.places.iter().position(|place| place.location == location);
         let index = known.unwrap_or_else(|| {
@@ -241,8 +242,8 @@ impl Graph {
         }
     }
 
-    /// Adds an event behind the others of its thread. A read reads nothing yet, a write has no
-    /// place yet.
+    /// Adds an event after the others of its thread. A read reads nothing yet, a write has no place
+    /// yet.
     fn add(&mut self, thread: u32, request: Request, kind: Kind, order: Order) -> EventId {
         let id = self.next_of(thread);
         self.stamp += 1;
@@ -338,7 +339,7 @@ impl Graph {
         condition.is_some_and(|c| !(c.holds)(self.value_for(read, write), c.argument))
     }
 
-    /// A read reads a write. With the value it is known what the read is: its order, whether it is
+    /// Sets the write that a read reads. The value determines the read: its order, whether it is
     /// half of a read-modify-write, and whether its thread waits. It must be the last event of its
     /// thread.
     pub(crate) fn set_source(&mut self, read: EventId, write: EventId) {
@@ -371,8 +372,7 @@ impl Graph {
         self.event_mut(id).clocks = Clocks::next(before, id, event.kind, event.order, source);
     }
 
-    /// Gives a write its place in mo: behind so many others, the initial one not counted. It leaves
-    /// the one that it had.
+    /// Sets or changes the place of a write in mo: after this many others, without the initial one.
     pub(crate) fn set_place(&mut self, write: EventId, position: usize) {
         let place = self.event(write).place as usize;
         let writes = &mut self.places[place].writes;
@@ -380,7 +380,7 @@ impl Graph {
         writes.insert(position, write);
     }
 
-    /// Removes all events whose stamps are greater.
+    /// Removes all events with greater stamps.
     pub(crate) fn cut(&mut self, stamp: u32) {
         for thread in &mut self.threads {
             while thread.events.last().is_some_and(|event| event.stamp > stamp) {
@@ -390,8 +390,8 @@ impl Graph {
         self.forget_removed();
     }
 
-    /// What remains if a write revisits a read: what was there before the read, and what the write
-    /// needs. The write has no place any more.
+    /// What remains if a write revisits a read: the events before the read, and those that the
+    /// write needs. The write loses its place.
     pub(crate) fn restricted(&self, read: EventId, by: EventId) -> Graph {
         let mut graph = self.clone();
         let stamp = self.event(read).stamp;

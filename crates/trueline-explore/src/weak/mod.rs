@@ -1,18 +1,18 @@
 //! Weak memory: all executions that RC11 allows, as graphs.
 //!
-//! For programs whose orderings are weaker than `SeqCst`, an interleaving is not enough to say what
-//! a load may read. Here an execution is a graph: the events of each thread, which write each read
-//! reads, and in which order the writes of each location took effect. [`explore`] visits every
-//! graph that the memory model allows, each exactly once; [`sample`] draws one.
+//! For programs whose orderings are weaker than `SeqCst`, an interleaving does not determine what a
+//! load may read. So here an execution is a graph: the events of each thread, the write that each
+//! read reads, and the order in which the writes of each location took effect. [`explore`] visits
+//! every graph that the memory model allows, each exactly once; [`sample`] draws one.
 //!
 //! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer: 'Repairing Sequential Consistency in
-//! C/C++11', PLDI 2017) with what C++20 changed: a release sequence goes on through
-//! read-modify-writes only. **It does not cover load buffering**: a load never reads a store that
-//! depends on it or comes after it in its own thread, though C++, Rust and some processors allow
+//! C/C++11', PLDI 2017) with the change of C++20: a release sequence continues only through
+//! read-modify-writes. **It does not cover load buffering**: a load never reads a store that
+//! depends on it or comes after it in its own thread, although C++, Rust and some processors allow
 //! that.
 //!
-//! A [`Program`] here is abstract: threads that are functions of what they have read. Code over the
-//! shadow std is explored by [`Exploration`](crate::engine::Exploration), under sequential
+//! A [`Program`] here is abstract: each thread is a function of the values that it has read.
+//! [`Exploration`](crate::engine::Exploration) explores code over the shadow std, under sequential
 //! consistency.
 //!
 //! # Example

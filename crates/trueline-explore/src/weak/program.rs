@@ -1,5 +1,5 @@
-//! What an explored program says: the next request of a thread, given the answers to its former
-//! ones.
+//! The interface of an explored program: the next request of a thread, given the answers to its
+//! former ones.
 
 use crate::engine::interface::Condition;
 
@@ -21,12 +21,12 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether a load or a fence with it synchronises with what it reads.
+    /// Whether a load or a fence with this order synchronises with the write that it reads.
     pub fn acquires(self) -> bool {
         matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
     }
 
-    /// Whether a store or a fence with it passes on what came before.
+    /// Whether a store or a fence with this order passes on what came before.
     pub fn releases(self) -> bool {
         matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
     }
@@ -58,15 +58,15 @@ impl From<std::sync::atomic::Ordering> for Order {
             Ordering::Acquire => Order::Acquire,
             Ordering::Release => Order::Release,
             Ordering::AcqRel => Order::AcqRel,
-            // `Ordering` may grow: what is not known here is taken for the strongest.
+            // `Ordering` may grow: an unknown ordering counts as the strongest.
             _ => Order::SeqCst,
         }
     }
 }
 
-/// What a read-modify-write makes of the value that it finds: a pure function, since the
-/// exploration asks it again when the read finds another value. `None`: nothing is written, as when
-/// a compare-exchange fails.
+/// The value that a read-modify-write writes for the value that it reads: a pure function, since
+/// the exploration calls it again when the read reads another value. `None`: nothing is written, as
+/// when a compare-exchange fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Update {
     function: fn(found: u64, arguments: [u64; 2]) -> Option<u64>,
@@ -94,13 +94,13 @@ impl Update {
         Update::new([expected, new], |found, [expected, new]| (found == expected).then_some(new))
     }
 
-    /// What it writes over a value.
+    /// The value that it writes over a value.
     pub fn apply(&self, found: u64) -> Option<u64> {
         (self.function)(found, self.arguments)
     }
 }
 
-/// What a thread does next.
+/// The next request of a thread.
 #[derive(Clone, Copy, Debug)]
 pub enum Request {
     /// A load. The answer is the value.
@@ -125,7 +125,7 @@ pub enum Request {
     Update {
         /// Which location.
         location: usize,
-        /// What it does.
+        /// Its update.
         update: Update,
         /// Its ordering if it writes.
         success: Order,
@@ -145,13 +145,13 @@ pub enum Request {
     End,
 }
 
-/// A program of a fixed number of threads, each a function of what it has read.
+/// A program with a fixed number of threads, each a function of the values that it has read.
 pub trait Program {
     /// How many threads there are.
     fn threads(&self) -> usize;
 
-    /// What a thread does, given the answers to all its requests so far, in order. It must say the
-    /// same whenever it is asked the same.
+    /// The next request of a thread, given the answers to all its requests so far, in order. Equal
+    /// arguments must give equal results.
     fn next(&self, thread: usize, answers: &[u64]) -> Request;
 
     /// The value of a location before anybody writes it.

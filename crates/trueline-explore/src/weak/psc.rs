@@ -1,11 +1,11 @@
 //! The axiom SC: the partial order of SeqCst accesses and fences (psc) has no cycle.
 //!
 //! As in 'Repairing Sequential Consistency in C/C++11' (Lahav, Vafeiadis, Kang, Hur, Dreyer: PLDI
-//! 2017), with C++20's `sb ; hb ; sb` whatever the locations, in which the halves of a
-//! read-modify-write are one step.
+//! 2017), with C++20's `sb ; hb ; sb` for all locations, in which the halves of a read-modify-write
+//! count as one event.
 //!
-//! Rows of bits; the cost is quadratic in the number of events, where there are two SeqCst events
-//! at all.
+//! The relations are rows of bits. The cost is quadratic in the number of events, unless there are
+//! fewer than two SeqCst events.
 
 use super::graph::{Event, EventId, Graph, Kind};
 use super::program::Order;
@@ -61,7 +61,7 @@ impl Rows {
     }
 }
 
-/// An event with what the relations ask of it.
+/// An event with its rows of the relations.
 struct Node<'a> {
     id: EventId,
     event: &'a Event,
@@ -106,7 +106,7 @@ fn order(graph: &Graph, nodes: &[Node<'_>], strong: &[usize]) -> Rows {
             }
         }
     }
-    // For each strong event: where a step may begin, where one may end.
+    // For each strong event: the events where a step may begin, and those where one may end.
     let (mut begin, mut end) = (Rows::new(strong.len(), count), Rows::new(strong.len(), count));
     for (row, &node) in strong.iter().enumerate() {
         begin.set(row, node);
@@ -169,7 +169,7 @@ fn accesses_same(first: &Node<'_>, second: &Node<'_>) -> bool {
     is_access(first) && is_access(second) && first.event.location == second.event.location
 }
 
-/// sb ; hb ; sb, where the two halves of a read-modify-write are no step of sb.
+/// sb ; hb ; sb, in which sb does not relate the two halves of a read-modify-write.
 fn is_strongly_before(graph: &Graph, first: EventId, second: EventId) -> bool {
     let Some(before) = last_before(graph, second) else {
         return false;
@@ -177,8 +177,8 @@ fn is_strongly_before(graph: &Graph, first: EventId, second: EventId) -> bool {
     first_after(graph, first).is_some_and(|after| graph.happens_before(after, before))
 }
 
-/// The first event that comes after one in its thread, the other half of the same read-modify-write
-/// left out.
+/// The first event after this one in its thread, except the other half of the same
+/// read-modify-write.
 fn first_after(graph: &Graph, event: EventId) -> Option<EventId> {
     let record = graph.event(event);
     let skipped = u32::from(record.kind == Kind::Read && record.is_half);
@@ -187,7 +187,8 @@ fn first_after(graph: &Graph, event: EventId) -> Option<EventId> {
     exists.then_some(after)
 }
 
-/// The last event that comes before one, the other half of the same read-modify-write left out.
+/// The last event before this one in its thread, except the other half of the same
+/// read-modify-write.
 fn last_before(graph: &Graph, event: EventId) -> Option<EventId> {
     let record = graph.event(event);
     let skipped = u32::from(record.kind == Kind::Write && record.is_half);

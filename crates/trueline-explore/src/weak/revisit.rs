@@ -1,28 +1,28 @@
 //! The search: every consistent execution graph once.
 //!
 //! After 'Truly Stateless, Optimal Dynamic Partial Order Reduction' (Kokologiannakis, Marmanis,
-//! Gladstein, Vafeiadis: POPL 2022). A graph grows by one event at a time. A read is tried with
-//! every write that it may read, a write with every place that it may have; and a write
+//! Gladstein, Vafeiadis: POPL 2022). A graph grows by one event at a time. The search tries a read
+//! with every write that it may read, and a write with every possible place. A write also
 //! **revisits** each read of its location that does not come before it: the read then reads the
-//! write, and what was added after the read is removed, unless the write needs it. Of all graphs
-//! that differ only in what such a revisit removes, one alone may revisit: that in which every
-//! removed event is *maximal*, as it would be if it were added last.
+//! write, and the events added after the read are removed, unless the write needs them. Among all
+//! graphs that differ only in what such a revisit removes, exactly one may revisit: the one in
+//! which every removed event is *maximal*, as if it were added last.
 //!
-//! It is iterative. A run takes the first alternative everywhere and keeps the others, each with
-//! the event to which the graph is cut for it. A revisit opens a frame with a graph of its own, and
-//! the frame below goes on when that one is done. So the program runs once for each graph at an
-//! end, and memory is polynomial in the size of a graph.
+//! The search is iterative. A run takes the first alternative everywhere and keeps the others, each
+//! with the event to which the graph must be cut. A revisit opens a frame with a graph of its own,
+//! and the frame below continues when that one is done. So the program runs once for each complete
+//! graph, and memory is polynomial in the size of a graph.
 //!
-//! **Dead ends**: two read-modify-writes cannot both read one write. The second is tried all the
-//! same, since its write may revisit the first. Where the program has neither read-modify-writes
-//! nor waits there are none.
+//! **Dead ends**: two read-modify-writes cannot both read one write. The search tries the second
+//! nevertheless, since its write may revisit the first. A program with neither read-modify-writes
+//! nor waits has no dead ends.
 
 use super::coherence;
 use super::graph::{EventId, Graph, Kind};
 use super::program::Request;
 use super::psc;
 
-/// What is still to be tried.
+/// An alternative still to be tried.
 #[derive(Clone, Copy, Debug)]
 enum Alternative {
     /// A read reads another write.
@@ -35,7 +35,7 @@ enum Alternative {
     Revisit(EventId, EventId),
 }
 
-/// A graph, and what is still to be tried with the events that were added to it.
+/// A graph, and the alternatives of its events.
 #[derive(Debug)]
 struct Frame {
     graph: Graph,
@@ -63,8 +63,7 @@ impl Search {
         std::mem::take(&mut self.is_new)
     }
 
-    /// Gives away a part of what is still to be tried: the oldest frame, or the older half of the
-    /// only one.
+    /// Gives away part of the remaining work: the oldest frame, or the older half of the only one.
     pub(crate) fn split(&mut self) -> Option<Search> {
         let frame = if self.frames.len() > 1 {
             self.frames.remove(0)
@@ -89,10 +88,10 @@ impl Search {
         self.frames.last_mut().expect("there is always one")
     }
 
-    /// Adds the event of a request. False: the graph is a dead end.
+    /// Adds the event of a request. Returns false if the graph is a dead end.
     ///
-    /// After it, [`Graph::unfinished`] says whether the write half of a read-modify-write is to
-    /// follow, by [`Search::finish`], before any other event.
+    /// Afterwards, if [`Graph::unfinished`] names a thread, [`Search::finish`] must add the write
+    /// half of its read-modify-write before any other event.
     pub(crate) fn add(
         &mut self,
         thread: u32,
@@ -168,7 +167,8 @@ impl Search {
         is_maximal || psc::is_acyclic(graph)
     }
 
-    /// Goes to the next graph from which the program is to go on. False: there is none.
+    /// Advances to the next graph from which the program is to continue. Returns false if there is
+    /// none.
     pub(crate) fn advance(&mut self) -> bool {
         loop {
             match self.frame().alternatives.pop() {
@@ -182,7 +182,7 @@ impl Search {
         }
     }
 
-    /// Whether the alternative gives a consistent graph, which is then the one under way.
+    /// Makes the alternative the current graph. Returns whether it is consistent.
     fn take(&mut self, alternative: Alternative) -> bool {
         let graph = &mut self.frame().graph;
         let (Alternative::Source(event, _)
@@ -212,8 +212,8 @@ impl Search {
         graph.set_source(read, write);
         let mut positions = coherence::positions(&graph, write, Some(read));
         if graph.event(read).waits {
-            // All writes that are left are known: the read waits for ever unless its source is the
-            // last of them.
+            // All remaining writes are known: the read waits for ever unless its source is the last
+            // of them.
             let last = graph.place(write).writes.len();
             positions.retain(|&position| position == last);
         }
@@ -230,8 +230,8 @@ impl Search {
     }
 }
 
-/// Whether a write may revisit a read: the read is not needed by it, and all that the revisit
-/// changes or removes is maximal.
+/// Whether a write may revisit a read: the write does not need the read, and everything that the
+/// revisit changes or removes is maximal.
 fn may_revisit(graph: &Graph, read: EventId, by: EventId) -> bool {
     let prefix = &graph.event(by).clocks.prefix;
     if prefix.knows(read) {
@@ -247,8 +247,8 @@ fn may_revisit(graph: &Graph, read: EventId, by: EventId) -> bool {
 /// Whether an event that a revisit by the write `by` removes is as it would be if it were added
 /// again, later.
 ///
-/// It reads the mo-last of the writes that came before it or that `by` needs; or it is itself the
-/// mo-last of them, and no read that came before it reads it.
+/// It reads the mo-last of the writes that came before it or that `by` needs. Or it is itself the
+/// mo-last of them, and no earlier read reads it.
 fn is_maximal(graph: &Graph, id: EventId, by: EventId) -> bool {
     let event = graph.event(id);
     let prefix = &graph.event(by).clocks.prefix;

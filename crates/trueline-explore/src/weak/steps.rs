@@ -1,11 +1,11 @@
-//! The events of a graph in an order in which a person can follow them.
+//! The events of a graph in an order that is easy to follow.
 //!
-//! The order extends sb and rf, and the halves of a read-modify-write are next to each other. A
-//! step is **late** if a write that is later in mo was shown before it: a read that finds an old
-//! value, or a write that takes effect before one that is there already. A graph is sequentially
-//! consistent exactly if it has an order without late steps, and then this one has none: as long as
-//! there are such steps, it takes one after which no other will be late. Else it takes the step
-//! that makes the fewest others late, which need not give the fewest in all.
+//! The order extends sb and rf, and the halves of a read-modify-write are adjacent. A step is
+//! **late** if a write that is later in mo was shown before it: a read of an old value, or a write
+//! that takes effect before one that was already shown. A graph is sequentially consistent exactly
+//! if it has an order without late steps. Then this order has none: it takes steps that make no
+//! other step late as long as there are such steps. Otherwise it takes the step that makes the
+//! fewest others late, which need not give the smallest total.
 
 use super::graph::{EventId, Graph, Kind};
 
@@ -14,8 +14,8 @@ use super::graph::{EventId, Graph, Kind};
 pub struct Step {
     /// Which one.
     pub event: EventId,
-    /// The mo-last write of its location that was shown before, if the step is late: a read has
-    /// missed it, a write comes before it.
+    /// The mo-last write of its location that was shown before, if the step is late: a read missed
+    /// it, a write comes before it.
     pub missed: Option<EventId>,
 }
 
@@ -37,13 +37,13 @@ impl Graph {
         shown.steps
     }
 
-    /// Whether an interleaving in which each read finds the last write gives this graph.
+    /// Whether an interleaving in which each read reads the last write gives this graph.
     pub fn is_sequentially_consistent(&self) -> bool {
         self.steps().iter().all(|step| step.missed.is_none())
     }
 }
 
-/// What was shown so far.
+/// The steps shown so far.
 struct Shown<'a> {
     graph: &'a Graph,
     /// How many events of each thread.
@@ -62,7 +62,7 @@ impl Shown<'_> {
         self.counts[event.thread as usize] += 1;
     }
 
-    /// What may be shown next and makes the fewest steps late, itself included.
+    /// The step that may come next and makes the fewest steps late, including itself.
     fn next(&self) -> Option<EventId> {
         let threads = 0..self.graph.threads() as u32;
         let pending = threads.filter_map(|thread| {
@@ -74,7 +74,7 @@ impl Shown<'_> {
         pending.min_by_key(|&event| self.makes_late(event))
     }
 
-    /// The write of mo that an event is at: itself, or what it reads.
+    /// The write in mo that belongs to an event: itself, or the one that it reads.
     fn rank(&self, event: EventId) -> usize {
         let place = self.graph.place(event);
         let record = self.graph.event(event);
@@ -89,8 +89,8 @@ impl Shown<'_> {
         later.iter().copied().rfind(|&write| self.has(write))
     }
 
-    /// How many steps are late if this one comes next: itself, and those that its write leaves
-    /// behind.
+    /// How many steps become late if this one comes next: itself, and those that its write
+    /// overtakes.
     fn makes_late(&self, event: EventId) -> usize {
         let own = usize::from(self.missed(event).is_some());
         let record = self.graph.event(event);

@@ -1,9 +1,9 @@
 //! The sampler: a graph that grows at random.
 //!
-//! Each step draws a thread, a write that its read may read, or a place that its write may have.
-//! Every consistent graph is reached with positive probability, and no other: events are added in
-//! an order that extends sb and rf, and what a consistent graph restricts to is consistent. Some
-//! graphs are drawn more often than others.
+//! Each step draws a thread, a write that its read may read, or a place for its write. It reaches
+//! every consistent graph with positive probability, and no other: events are added in an order
+//! that extends sb and rf, and every restriction of a consistent graph is consistent. The
+//! distribution is not uniform.
 
 use trueline::rng::Rng;
 
@@ -12,8 +12,8 @@ use super::graph::{EventId, Graph, Kind};
 use super::program::Request;
 use super::psc;
 
-/// Adds the event of a request, in a consistent way drawn at random. False: the thread waits, and
-/// the graph is as before.
+/// Adds the event of a request, in a random consistent way. Returns false if the thread waits; the
+/// graph is then unchanged.
 pub(crate) fn add(
     graph: &mut Graph,
     thread: u32,
@@ -48,8 +48,8 @@ pub(crate) fn add(
     }
 }
 
-/// Draws what a read reads, among the writes that it does not wait with. The write half of a
-/// read-modify-write is added too.
+/// Draws the write that a read reads, among those with which it does not wait. Also adds the write
+/// half of a read-modify-write.
 fn read_at_random(graph: &mut Graph, read: EventId, rng: &mut Rng) -> bool {
     let mut sources = coherence::sources(graph, read);
     sources.retain(|&write| !graph.would_wait(read, write));

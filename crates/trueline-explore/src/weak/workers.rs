@@ -1,8 +1,8 @@
 //! The search on several OS threads.
 //!
-//! Subtrees of the search share nothing: a frame has a graph of its own, and of two lists of
-//! alternatives each can be tried without the other. So a worker that finds others idle gives away
-//! its oldest frame, or the older half of its alternatives. The counts are those of one worker, and
+//! Subtrees of the search share nothing: a frame has a graph of its own, and each half of a list of
+//! alternatives can be tried without the other. So a worker that finds others idle gives away its
+//! oldest frame, or the older half of its alternatives. The counts are those of one worker, and
 //! each graph is visited once.
 
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use super::graph::Graph;
 use super::program::Program;
 use super::revisit::Search;
 
-/// Work that nobody does yet.
+/// Work that no worker has claimed.
 #[derive(Default)]
 struct Work {
     searches: Vec<Search>,
@@ -87,7 +87,7 @@ where
         summary
     }
 
-    /// Something to do; `None`: there is nothing left.
+    /// Claims work; `None` if nothing is left.
     fn claim(&self) -> Option<Search> {
         let mut work = self.work();
         loop {
@@ -130,7 +130,7 @@ where
     }
 
     fn stop(&self) {
-        // Under the lock, so that nobody misses it who is about to wait.
+        // Under the lock, so that a worker about to wait does not miss it.
         let _work = self.work();
         self.stopped.store(true, Ordering::Relaxed);
         self.changed.notify_all();

@@ -3,22 +3,22 @@
 //! In an (i, j)-simple history segments i and j change once each, to a value 1; everything else
 //! stays 0. Such a history is a violation iff one of three properties breaks (Theorem 10 and Lemma
 //! 14 of *Polynomial-Time Verification and Testing of Implementations of the Snapshot Data
-//! Structure*). What the automaton needs to know of the past, with Fi the first update of i to 1:
+//! Structure*). Let Fi be the first update of i to 1. The automaton remembers:
 //!
-//! - whether Fi was called: before, no scan may show 1 in i;
-//! - whether Fi has returned or a scan that shows 1 in i has: a scan that is called from then on
-//!   *must* show 1 in i (Appropriateness, Non-Decreasing). Each open scan remembers what it must
-//!   show;
-//! - whether (0, 1) is *forbidden*: a scan has shown (1, 0) (No Inversion), or that a scan must
-//!   show 1 in i was so when Fj was called (Appropriateness, and what follows from it); likewise
-//!   (1, 0).
+//! - whether Fi was called: before that, no scan may return 1 in i;
+//! - whether Fi has returned or a scan with 1 in i has: every scan called from then on *must*
+//!   return 1 in i (Appropriateness, Non-Decreasing). For each pending scan, the automaton
+//!   remembers what it must return;
+//! - whether (0, 1) is *forbidden*: either a scan has returned (1, 0) (No Inversion), or scans
+//!   already had to return 1 in i when Fj was called (Appropriateness, and its consequences);
+//!   likewise (1, 0).
 //!
-//! So there are 6 bits and 2 a process, where sets of specification states grow with the number of
-//! orders. Cost: O(1) a label.
+//! So there are 6 bits, and 2 per process, whereas sets of specification states grow with the
+//! number of orders. Cost: O(1) per label.
 
 use crate::program::{Program, SnapshotShape};
 
-use super::label::{Label, What, results_of};
+use super::label::{Label, LabelKind, results_of};
 
 /// The automaton of one pair of segments.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +36,8 @@ const FORBIDDEN: u32 = 1 << 4;
 const SCANS: u32 = 1 << 2;
 
 impl Automata {
-    /// Goes on with a label; false where a property breaks. The first word is of all, the others of
-    /// a process each.
+    /// Advances with a label; returns false if a property breaks. The first word is global, the
+    /// others belong to one process each.
     pub(crate) fn after(&self, program: &Program, words: &mut [u32], label: Label) -> bool {
         let process = usize::from(label.process);
         let place = match process {
@@ -46,7 +46,7 @@ impl Automata {
             _ => None,
         };
         match label.what {
-            What::Call(call) => {
+            LabelKind::Call(call) => {
                 let call = &program.calls[usize::from(call)];
                 if call.operation == self.shape.scan {
                     words[1 + process] = SCANS | (words[0] >> 2 & 3);
@@ -60,13 +60,13 @@ impl Automata {
                     }
                 }
             }
-            What::Return(operation, number) if usize::from(operation) == self.shape.scan => {
+            LabelKind::Return(operation, number) if usize::from(operation) == self.shape.scan => {
                 let results = results_of(&program.operations[self.shape.scan].results, number);
                 let must = words[1 + process] & 3;
                 words[1 + process] = 0;
                 return self.shows(words, must, &results);
             }
-            What::Return(..) => {
+            LabelKind::Return(..) => {
                 // Once it has changed, its updates write nothing else.
                 if let Some(place) = place
                     && words[0] & CALLED << place != 0
@@ -74,14 +74,14 @@ impl Automata {
                     words[0] |= MUST << place;
                 }
             }
-            What::Lin(_) | What::Point(..) => {}
+            LabelKind::Lin(_) | LabelKind::Point(..) => {}
         }
         true
     }
 
-    /// Whether whatever breaks a property after `weaker` does so after `stronger`: all else being
-    /// equal, it remembers no less that forbids something. Labels keep that so, as they only add to
-    /// what is remembered.
+    /// Whether everything that breaks a property after `weaker` also does so after `stronger`: the
+    /// two are otherwise equal, and `stronger` forbids at least as much. Labels preserve this,
+    /// since they only add to what is forbidden.
     pub(crate) fn forbids_no_less(&self, stronger: &[u32], weaker: &[u32]) -> bool {
         const CONSTRAINTS: u32 = (MUST * 3) | (FORBIDDEN * 3);
         let first = stronger[0] & !CONSTRAINTS == weaker[0] & !CONSTRAINTS

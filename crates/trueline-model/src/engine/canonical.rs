@@ -1,25 +1,25 @@
 //! The canonical form of a product state under exchanges of processes: exact orbits without trying
 //! n! permutations.
 //!
-//! A pair (frame, set) stands for all pairs that arise by giving the processes of a symmetric role
-//! other names (Theorem 3 of the paper). [`Symmetry::canonical`] picks one, always the same for a
+//! A pair (frame, set) represents all pairs that arise by renaming the processes of a symmetric
+//! role (Theorem 3 of the paper). [`Symmetry::canonical`] picks one of them, always the same for a
 //! whole orbit:
 //!
-//! 1. Every process gets a *colour*: a hash of all that can be said about it without a process's
-//!    name. Where blocks hold neither ids nor pointers the block itself is the colour. Otherwise
-//!    colours are refined by the colours of those that refer to each other, until nothing changes.
-//!    Processes are sorted by colour.
-//! 2. Among processes of equal colour, those whose exchange leaves the state as it is need no
-//!    order. Arrangements of what is left are enumerated, and the least frame wins. Heap nodes are
-//!    named by traversal for each arrangement.
-//! 3. The values of `data` types are named in the order in which the arranged frame meets them, as
-//!    nodes are; values that the frame does not meet are left open.
-//! 4. What still may be exchanged without changing the frame acts on the set of specification
-//!    states, and so do the values that were left open: the same is done there, by occurrences in the set, exchanges that leave it as it is,
-//!    and enumeration of the rest; least content wins.
+//! 1. Every process gets a *colour*: a hash of everything that describes it without a process's
+//!    name. If blocks contain neither ids nor pointers, the block itself is the colour. Otherwise
+//!    colours are refined by the colours of processes and nodes that refer to each other, until
+//!    nothing changes. Processes are sorted by colour.
+//! 2. Processes of equal colour whose exchange leaves the state unchanged need no order. The
+//!    arrangements of the others are enumerated, and the least frame wins. Heap nodes are named by
+//!    traversal for each arrangement.
+//! 3. The values of `data` types are named in the order in which the arranged frame contains them.
+//!    Values that the frame does not contain are left open.
+//! 4. The exchanges that still leave the frame unchanged, those of open values among them, act on
+//!    the set of specification states. The same is done there: occurrences in the set, exchanges
+//!    that leave it unchanged, and enumeration of the rest; the least content wins.
 //!
-//! The enumeration makes the form exact even where colours collide. The result for a set is
-//! computed once for each (set, order, classes).
+//! The enumeration makes the form exact even if colours collide. The result for a set is computed
+//! once for each (set, order, classes).
 
 use smallvec::SmallVec;
 
@@ -46,7 +46,7 @@ pub(crate) struct Symmetry<'m> {
 }
 
 impl<'m> Symmetry<'m> {
-    /// Of the machine's symmetric roles; of none where it is switched off.
+    /// For the machine's symmetric roles; for none if symmetry is off.
     pub(crate) fn new(machine: &'m Machine, on: bool) -> Symmetry<'m> {
         let layout = &machine.layout;
         let empty = |r: &References| r.pointers.is_empty() && r.pids.is_empty();
@@ -66,12 +66,12 @@ impl<'m> Symmetry<'m> {
         Symmetry { machine, ranges, data, data_slots, plain, moved, walk }
     }
 
-    /// Settles the frame, replaces it by its canonical form, and returns the set that goes with it.
+    /// Normalises the frame, replaces it by its canonical form, and returns the corresponding set.
     pub(crate) fn canonical(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> u32 {
         self.canonical_with_classes(frame, set, cache).0
     }
 
-    /// As [`Symmetry::canonical`], with the classes of processes that may still be exchanged.
+    /// As [`Symmetry::canonical`], with the classes of processes that can still be exchanged.
     pub(crate) fn canonical_with_classes(
         &mut self,
         frame: &mut Frame,
@@ -79,11 +79,11 @@ impl<'m> Symmetry<'m> {
         cache: &mut Cache,
     ) -> (u32, Classes) {
         if self.ranges.is_empty() && self.data.is_empty() {
-            self.machine.settle(frame, &mut self.walk);
+            self.machine.normalise(frame, &mut self.walk);
             return (set, singletons());
         }
         if self.plain {
-            self.machine.settle(frame, &mut self.walk);
+            self.machine.normalise(frame, &mut self.walk);
             let (to, classes) = self.sort_blocks(frame);
             return (canonical_set(cache, set, &to, classes), classes);
         }
@@ -126,7 +126,7 @@ impl<'m> Symmetry<'m> {
     fn general(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> (u32, Classes) {
         let n = self.machine.layout.names;
         let processes = self.machine.layout.processes;
-        self.machine.settle(frame, &mut self.walk);
+        self.machine.normalise(frame, &mut self.walk);
         let colours = self.colours(frame);
         let mut to: Permutation = (0..n as u8).collect();
         for &(from, end) in &self.ranges {
@@ -138,7 +138,7 @@ impl<'m> Symmetry<'m> {
         }
         let mut sorted = Frame::new();
         self.rename(frame, &to, &mut sorted);
-        // Groups of equal colour, at the places where they stand now.
+        // Groups of equal colour, at their present places.
         let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
         let mut place = vec![0u8; processes];
         for p in 0..processes {
@@ -266,7 +266,7 @@ impl<'m> Symmetry<'m> {
         classes
     }
 
-    /// The frame in which process `p` is called `to[p]`, and data values as `to` goes on, settled.
+    /// The frame in which process `p` is called `to[p]`, and data values as `to` goes on, normalised.
     pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
         let layout = &self.machine.layout;
         out.clear();
@@ -324,7 +324,7 @@ impl<'m> Symmetry<'m> {
                 }
             }
         }
-        self.machine.settle(out, &mut self.walk);
+        self.machine.normalise(out, &mut self.walk);
     }
 }
 
@@ -342,7 +342,7 @@ pub(super) fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usiz
     }
 }
 
-/// The least set that renaming by `to` and then exchanges within the classes can give.
+/// The least set that results from renaming by `to` and then exchanging within the classes.
 fn canonical_set(cache: &mut Cache, set: u32, to: &[u8], classes: Classes) -> u32 {
     let key = (set, Permutation::from_slice(to), classes);
     if let Some(&found) = cache.canonical.get(&key) {

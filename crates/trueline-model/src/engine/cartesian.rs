@@ -1,21 +1,21 @@
 //! Cartesian partial order reduction (Algorithms 4.4 and A.1; Gueta, Flanagan, Yahav and Sagiv
 //! 2007).
 //!
-//! From a state, each process gets a path of its own steps, such that two steps of different paths
-//! conflict only where both are the last of their paths. Only the ends of the paths are visited. A
-//! visible step ends a path; a path that runs into a state of its own is an internal loop and is
-//! dropped: nothing visible follows from it before another process moves.
+//! From a state, each process gets a path of its own steps. Two steps of different paths conflict
+//! only if both are the last of their paths. Only the ends of the paths are visited. A visible step
+//! ends a path. A path that returns to one of its own states is an internal loop and is dropped:
+//! nothing visible follows from it before another process moves.
 //!
 //! The published algorithm assumes that each process has exactly one step and that visible steps
-//! touch nothing shared. Here:
-//! - a process whose first step is blocked by a guard counts with what the guard read as its last
-//!   step, else another's path would run past the step that opens the guard;
-//! - a step with a choice ends the path before it; as the first step it gives one path of length
-//!   one a branch, which count with all that any branch accessed;
+//! access nothing shared. Here:
+//! - if a guard blocks the first step of a process, the reads of the guard count as its last step;
+//!   otherwise another process's path would run past the step that opens the guard;
+//! - a step with a choice ends the path before it; as a first step it gives one path of length one
+//!   per branch, each of which counts with everything that any branch accessed;
 //! - visible steps conflict like all others.
 //!
-//! Accesses are recorded cell by cell as steps run. A node that, at the state where the paths
-//! begin, only one process can reach is not shared: nobody else's path can touch it.
+//! Accesses are recorded cell by cell as steps run. A node that only one process can reach in the
+//! state where the paths begin is not shared: no other path can access it.
 
 use smallvec::SmallVec;
 
@@ -34,9 +34,9 @@ pub(crate) struct Move {
     pub(crate) process: usize,
     /// The choices of each step.
     pub(crate) steps: SmallVec<[Choices; 4]>,
-    /// Where it leads, unsettled.
+    /// The state at its end, not normalised.
     pub(crate) frame: Frame,
-    /// What the last step showed.
+    /// The labels of the last step.
     pub(crate) labels: SmallVec<[Label; 3]>,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct Failed {
     pub(crate) outcome: Outcome,
 }
 
-/// A path has at most this many steps. Any path may end anywhere, and what a step costs grows with
-/// the length of the paths: a local loop of many rounds would cost the square of their number, and
-/// no limit of time would be looked at before its end.
+/// A path has at most this many steps. A path may end anywhere, and the cost of a step grows with
+/// the length of the path: a local loop of many rounds would cost the square of their number,
+/// without a check of the time limit before its end.
 const LONGEST_PATH: usize = 256;
 
 struct Path {
@@ -73,15 +73,15 @@ impl Path {
     }
 }
 
-/// The ways to go on from a settled frame. True where a path was dropped because it goes round for
-/// ever: that no way is left then does not mean that nobody can move.
+/// The continuations from a normalised frame. Returns true if an endless path was dropped: if no
+/// continuation is left then, that is not a deadlock.
 ///
-/// Runs into a state where nobody can move are kept. Let a run from the frame lead to such a state.
-/// If some process takes its whole path in it, the first that does so can do so first, as the steps
-/// of the others before are independent of its own; and the end of its path is visited. If none
-/// does, the step that is next on the path of a process was not touched by the others, so that it
-/// could still be taken: so all paths are empty, the run is empty too, and the frame itself is that
-/// state.
+/// Runs into deadlocked states are preserved. Let a run from the frame lead to such a state. If
+/// some process takes its whole path in the run, the first to do so can do so first, because the
+/// other processes' earlier steps are independent of its own; and the end of its path is visited.
+/// If no process does, the other processes did not affect the next step on the path of any process,
+/// so that step could still be taken. Hence all paths are empty, the run is empty too, and the
+/// frame itself is the deadlocked state.
 pub(crate) fn moves(
     machine: &Machine,
     frame: &[i32],
@@ -140,14 +140,14 @@ pub(crate) fn moves(
                 paths[j].extendable = false;
             }
         }
-        let mut settled = scratch.frame.clone();
-        machine.settle(&mut settled, &mut scratch.walk);
+        let mut normalised = scratch.frame.clone();
+        machine.normalise(&mut normalised, &mut scratch.walk);
         let path = &mut paths[i];
-        if path.extendable && path.states.contains(&settled) {
+        if path.extendable && path.states.contains(&normalised) {
             path.infinite = true;
             path.extendable = false;
         }
-        path.states.push(settled);
+        path.states.push(normalised);
         path.accesses.push(access);
         if !scratch.labels.is_empty() || path.accesses.len() >= LONGEST_PATH {
             path.extendable = false;
@@ -211,18 +211,18 @@ fn first_steps(
         && only.labels.is_empty()
     {
         path.states.push(frame.to_vec());
-        let mut settled = only.frame.clone();
-        machine.settle(&mut settled, &mut scratch.walk);
+        let mut normalised = only.frame.clone();
+        machine.normalise(&mut normalised, &mut scratch.walk);
         // A step that changes nothing is a loop already.
-        path.infinite = path.states.contains(&settled);
+        path.infinite = path.states.contains(&normalised);
         path.extendable = !path.infinite;
-        path.states.push(settled);
+        path.states.push(normalised);
     }
     Ok(path)
 }
 
-/// For each process, the slots that others may reach: all of them where nodes are freed, as then
-/// any may turn up again.
+/// For each process, the slots that others may reach: all of them if nodes are freed explicitly,
+/// because any node may then be reused.
 fn public_slots(
     machine: &Machine,
     frame: &[i32],

@@ -1,14 +1,14 @@
-//! Checkpoints: what a search has found, in a file from which another run goes on.
+//! Checkpoints: the state of a search in a file, from which another run resumes.
 //!
-//! The file holds the visited states in order, the bounds of levels, and everything that numbers of
-//! sets stand for, down to how the specification came to its states where it numbers them as it
-//! meets them. It is written beside its place and then moved there, so that a run that is killed
-//! while writing leaves the last one whole. A fingerprint of program and reductions is compared on
-//! loading. All numbers are little endian.
+//! The file holds the visited states in order, the bounds of levels, and the meaning of all numbers
+//! of sets, including how the specification reached its states if it numbers them in order of
+//! appearance. The file is written under another name and then moved, so that a run that is killed
+//! while writing leaves the last checkpoint intact. Loading compares a fingerprint of program and
+//! reductions. All numbers are little endian.
 //!
-//! The last number is a sum (FNV-1a, 64 bits) of everything before it. It is compared before
-//! anything is used: a file that was cut short or damaged would otherwise lose states without a
-//! word, and a model with a fault would seem to be without.
+//! The last number is a checksum (FNV-1a, 64 bits) of everything before it. It is compared before
+//! anything is used: a truncated or damaged file would otherwise lose states silently, and a model
+//! with a fault would seem to have none.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -25,11 +25,11 @@ use super::spec_sets::SpecSets;
 use super::step::Machine;
 
 const MAGIC: &[u8; 24] = b"trueline checkpoint 2   ";
-/// What the checkpoints of all versions begin with.
+/// The beginning of the checkpoints of all versions.
 const KIND: &[u8] = b"trueline checkpoint ";
 
-/// Says why no checkpoint could be kept there, before a search begins: only a regular file is ever
-/// replaced.
+/// Returns why no checkpoint can be written there, before a search begins: only a regular file is
+/// ever replaced.
 pub(crate) fn usable(path: &Path) -> io::Result<()> {
     let beside = beside(path);
     for place in [path, Path::new(&beside)] {
@@ -45,7 +45,7 @@ pub(crate) fn usable(path: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    // Whether files can be made in the folder is known for certain only by making one.
+    // The only reliable test is to create a file in the folder.
     let was_there = Path::new(&beside).exists();
     OpenOptions::new().write(true).create(true).truncate(false).open(&beside).map_err(|error| {
         io::Error::new(error.kind(), format!("no checkpoint can be written there: {error}"))
@@ -53,7 +53,7 @@ pub(crate) fn usable(path: &Path) -> io::Result<()> {
     if was_there { Ok(()) } else { fs::remove_file(&beside) }
 }
 
-/// Where a checkpoint is written before it is moved to its place.
+/// The temporary name under which a checkpoint is written.
 fn beside(path: &Path) -> OsString {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
@@ -77,7 +77,7 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
     for shard in &search.shards {
         number(&mut out, shard.len() as u64)?;
         for id in 0..shard.len() {
-            words(&mut out, shard.get(id))?;
+            write_words(&mut out, shard.get(id))?;
         }
         number(&mut out, shard.dead().len() as u64)?;
         for &word in shard.dead() {
@@ -88,13 +88,13 @@ pub(crate) fn save(path: &Path, search: &Search) -> io::Result<()> {
     let bare = |table: &[Vec<i32>]| -> Vec<Vec<u32>> {
         table.iter().map(|o| o.iter().map(|&w| w as u32).collect()).collect()
     };
-    // After the tables were taken: what they speak of has an origin by now.
+    // After the tables were taken, so that all states they contain have an origin by now.
     let origins = search.machine.program.spec.origins();
     for table in [&bare(&tables.0), &tables.1, &tables.2, &bare(&origins)] {
         number(&mut out, table.len() as u64)?;
         for item in table {
             number(&mut out, item.len() as u64)?;
-            words(&mut out, item)?;
+            write_words(&mut out, item)?;
         }
     }
     let sum = out.sum;
@@ -197,13 +197,13 @@ fn fingerprint(machine: &Machine, reductions: Reductions) -> u64 {
     hash.finish()
 }
 
-/// Passes on what is written, and sums it up.
+/// Passes on written bytes and computes their checksum.
 struct Summed<W> {
     inner: W,
     sum: u64,
 }
 
-/// Where the sum begins.
+/// The initial value of the checksum.
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
 impl<W: Write> Write for Summed<W> {
@@ -224,7 +224,7 @@ fn number(out: &mut impl Write, value: u64) -> io::Result<()> {
     out.write_all(&value.to_le_bytes())
 }
 
-fn words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
+fn write_words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
     words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
 }
 
@@ -235,7 +235,7 @@ fn read_number(file: &mut impl Read) -> io::Result<u64> {
 }
 
 fn read_words(file: &mut impl Read, count: usize) -> io::Result<Vec<u32>> {
-    // A broken file may claim any length: memory is taken as the words come.
+    // A damaged file may claim any length, so memory is allocated as the words arrive.
     let mut words = Vec::with_capacity(count.min(1 << 20));
     let mut bytes = [0; 4];
     for _ in 0..count {

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::spec_sets::Permutation;
 
-/// Processes that may be exchanged without changing the frame: four bits a process, the number of
+/// Processes that can be exchanged without changing the frame: four bits per process, the number of
 /// its class.
 pub(crate) type Classes = u64;
 
@@ -35,9 +35,9 @@ pub(super) fn transposition(n: usize, a: u8, b: u8) -> Permutation {
     (0..n as u8).map(swap).collect()
 }
 
-/// Labels the members of a group: equal ones may be exchanged. `same` tells whether an exchange
-/// changes nothing; those exchanges generate a group, so that it is enough to compare with one of
-/// each label.
+/// Labels the members of a group: equal ones can be exchanged. `same` returns whether an exchange
+/// changes nothing; those exchanges generate a group, so it is enough to compare with one of each
+/// label.
 pub(super) fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> SmallVec<[u8; 8]> {
     let mut found: SmallVec<[u8; 8]> = SmallVec::new();
     let mut labels = SmallVec::new();
@@ -51,8 +51,8 @@ pub(super) fn labels(group: &[u8], same: &mut dyn FnMut(u8, u8) -> bool) -> Smal
     labels
 }
 
-/// Calls `f` with every way to place the members of each group on the group's places, once for each
-/// sequence of labels.
+/// Calls `f` with every assignment of the members of each group to the group's places, once for
+/// each sequence of labels.
 pub(super) fn arrangements(
     n: usize,
     groups: &[SmallVec<[u8; 8]>],

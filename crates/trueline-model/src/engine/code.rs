@@ -1,6 +1,6 @@
 //! Code: the statements of a program with every name resolved to a slot.
 //!
-//! Compiled once for a program. Running it is [`super::step`]'s.
+//! Compiled once per program. [`super::step`] runs it.
 
 use crate::program::{Binary, Expr, NodeId, Place, Program, Stmt, Type, Unary, VarId, Variable};
 
@@ -78,7 +78,7 @@ pub(crate) enum Act {
     Return(Vec<Code>),
 }
 
-/// What arriving at a location clears: offsets in the block with their first values.
+/// What arriving at a location clears: offsets in the block, with their initial values.
 pub(crate) type Clearing = Vec<(usize, i32)>;
 
 /// All the code of a program.
@@ -99,8 +99,7 @@ impl Compiled {
         let compile = |locals: &[Variable], base: usize, body: &[Stmt]| {
             Scope::new(program, layout, locals, base).all(body)
         };
-        // The setup runs as process 0 on a frame that is longer by its locals: they lie behind
-        // everything.
+        // The setup runs as process 0 on a frame that is extended by the setup's locals.
         let behind = layout.slots - layout.block(0);
         let setup = compile(&program.setup.locals, behind, &program.setup.body);
         let setup_locals = firsts(&program.setup.locals);

@@ -1,15 +1,15 @@
-//! Shared cells that never change, and the steps that can be left out for it.
+//! Shared cells that never change, and the steps that can therefore be omitted.
 //!
-//! In executions in which a process only ever writes the initial value, many cells keep their first
-//! value for ever: the registers of that process, and what others copy from them. A step that
-//! touches nothing but such cells is taken together with the one before it ([`super::step`]): it
-//! sees nobody and nobody sees it. This leaves out the redundant commands of section 6 of
+//! If a process only ever writes the initial value, many cells keep their initial value for ever:
+//! the registers of that process, and the copies that others make of them. A step that accesses
+//! nothing but such cells is fused with the step before it ([`super::step`]), because no other
+//! process can observe it or influence it. This removes the redundant commands of section 6 of
 //! *Polynomial-Time Verification and Testing of Implementations of the Snapshot Data Structure*
-//! (Amram and others, DISC 2022), from the model as it stands.
+//! (Amram and others, DISC 2022), without changing the model.
 //!
-//! Which cells these are is guessed by random walks and then assumed. A step that would change one
-//! ends the search, which begins again without the assumption ([`super::simple`]); so what a search
-//! that ends has assumed holds in all its states.
+//! Random walks guess these cells, and the search assumes them constant. A step that would change
+//! one ends the search, which restarts without the assumption ([`super::simple`]). So the
+//! assumptions of a completed search hold in all its states.
 
 use crate::program::{Expr, LocationId, Place, Program, Stmt, VarId};
 
@@ -20,7 +20,7 @@ use super::layout::Layout;
 pub(crate) struct Constants {
     /// By slot.
     cells: Vec<bool>,
-    /// By location: its step may touch nothing else.
+    /// By location: whether its step may access nothing but constant cells.
     passable: Vec<bool>,
     /// Steps that touch nothing at all are left out, too.
     pub(crate) passes_local: bool,
@@ -33,13 +33,13 @@ impl Constants {
             let end = first + program.shared[*id].cells();
             cells[first..end].contains(&true)
         };
-        // In PAT's semantics every statement costs a step, but those that the authors left out by
+        // In PAT's semantics every statement costs a step, except those that the authors omitted by
         // hand.
         let passes_local = !program.count_terminal_states;
         let passable = program.locations.iter().enumerate().map(|(id, location)| {
             let mut touched = Touched::default();
             touched.all(&location.body);
-            // A loop that goes round on local values touches what follows it only in its last step.
+            // A loop over local values accesses the statement after it only in its last step.
             let goes_round = passes_local && touched.targets.contains(&id);
             let constants = touched.shared.iter().all(has_constants)
                 && (passes_local || !touched.shared.is_empty());
@@ -59,7 +59,7 @@ impl Constants {
         self.cells.get(slot).copied().unwrap_or(false)
     }
 
-    /// Whether a step from the location may touch nothing else.
+    /// Whether a step from the location may access nothing but constant cells.
     pub(crate) fn may_pass(&self, location: usize) -> bool {
         self.passable[location]
     }

@@ -17,24 +17,24 @@ use super::step::{Machine, Outcome};
 use super::table;
 use super::verify::Fault;
 
-/// What is wrong with a step.
+/// The fault of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// Nothing explains what was seen.
+    /// No order explains what was observed.
     NoState,
-    /// The model does what it must not.
+    /// The model makes an error.
     Fault(Fault),
     /// No node is left in this pool.
     Full(usize),
     /// A shared cell was taken to be constant and is not.
     Changed(usize),
-    /// Nobody can take a step, some process is within an operation, and the specification does not
-    /// explain that they all wait.
+    /// Deadlock: no process can take a step, some process is within an operation, and the
+    /// specification does not explain that they all wait.
     Stuck,
 }
 
-/// What is wrong: the steps of one process from a stored state, the wrong one last. No steps where
-/// the state itself is wrong.
+/// A faulty run: the steps of one process from a stored state, the faulty one last. There are no
+/// steps if the state itself is at fault.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub(crate) wrong: Wrong,
@@ -69,12 +69,13 @@ pub(crate) struct Worker<'a> {
     /// States in which every process has ended.
     pub(crate) terminal: u64,
     pub(crate) hit: Option<Hit>,
-    /// Whether states in which nobody can move are wrong.
+    /// Whether deadlocks are errors.
     finds_deadlocks: bool,
-    /// Asked while a state is expanded, as one can have millions of successors; and what it said.
+    /// The limit, checked while a state is expanded, since one state can have millions of
+    /// successors; and whether it is reached.
     limit: Option<Limit<'a>>,
     pub(crate) spent: Option<Exhausted>,
-    /// A record to look for, instead of sorting successors; and the steps that led to it.
+    /// A record to search for, instead of sorting successors; and the steps that led to it.
     target: Option<Vec<u32>>,
     found: Option<(usize, SmallVec<[Choices; 4]>)>,
 }
@@ -113,13 +114,13 @@ impl<'a> Worker<'a> {
         self.limit = Some(limit);
     }
 
-    /// Bytes held, roughly.
+    /// Approximate memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let out: usize = self.out.iter().map(Vec::capacity).sum();
         4 * out as u64 + self.cache.bytes()
     }
 
-    /// Whether the limit is reached. Asks only now and then.
+    /// Whether the limit is reached. Checks only from time to time.
     fn is_spent(&mut self) -> bool {
         if self.spent.is_none()
             && let Some(limit) = &mut self.limit
@@ -218,7 +219,7 @@ impl<'a> Worker<'a> {
         set
     }
 
-    /// True where a path was dropped because it goes round for ever.
+    /// Returns true if an endless path was dropped.
     fn expand_cartesian(&mut self, frame: &Frame, set: u32) -> bool {
         let mut moves = std::mem::take(&mut self.moves);
         moves.clear();
@@ -258,8 +259,8 @@ impl<'a> Worker<'a> {
         goes_round
     }
 
-    /// Puts `self.next` with a set into canonical form and hands it on. True where it is what was
-    /// looked for.
+    /// Brings `self.next` and a set into canonical form and passes them on. Returns true if it is
+    /// the target.
     fn emit(&mut self, set: u32) -> bool {
         if self.machine.is_idle(&self.next) {
             return false;
@@ -301,12 +302,13 @@ impl<'a> Worker<'a> {
 #[derive(Clone)]
 pub(crate) struct Limit<'a> {
     budget: &'a Budget,
-    /// Stops as long before the end of the time: what is to be done then takes time too.
+    /// Stops this long before the end of the time, because the work after the search takes time
+    /// too.
     reserve: Duration,
     asked: u32,
 }
 
-/// Successors between two looks at the limit.
+/// Successors between two checks of the limit.
 const BETWEEN_LOOKS: u32 = 64;
 
 impl<'a> Limit<'a> {

@@ -32,15 +32,18 @@ pub struct Graph {
     pub moves: Vec<Move>,
 }
 
+/// Names and values.
+pub type Values = Vec<(String, String)>;
+
 /// A state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// How many steps it takes to come here.
     pub depth: usize,
     /// Shared variables, and nodes that something refers to: names and values.
-    pub shared: Vec<(String, String)>,
+    pub shared: Values,
     /// By process: where it stands, and its variables. The place is `None` where it is idle.
-    pub processes: Vec<(Option<usize>, Vec<(String, String)>)>,
+    pub processes: Vec<(Option<usize>, Values)>,
     /// The states of the specification that explain what was seen.
     pub explained_by: Vec<String>,
     /// What is wrong here.
@@ -278,7 +281,7 @@ fn used(layout: &Layout, frame: &[i32], pool: usize, machine: &Machine) -> Vec<i
 }
 
 /// The cells of a variable: `B[2]`, `3`.
-fn cells(variable: &Variable, base: usize, frame: &[i32], shown: &mut Vec<(String, String)>) {
+fn cells(variable: &Variable, base: usize, frame: &[i32], shown: &mut Values) {
     for cell in 0..variable.cells() {
         shown.push((variable.cell_name(cell), variable.ty.show(frame[base + cell])));
     }

@@ -1,9 +1,9 @@
 //! The heap: which nodes are reachable, and their names in the order of a traversal.
 //!
-//! A node's number is an accident of allocation. [`settle`] renames nodes in the order in which a
-//! breadth first walk from the shared variables and then from the processes, in order, meets them,
-//! and resets all others: what nothing refers to is garbage, and two states that differ only in
-//! names become equal. Cost: the slots of the frame.
+//! A node's number is an accident of allocation. [`normalise`] renames nodes in the order in which a
+//! breadth first walk meets them, first from the shared variables and then from the processes, in
+//! order. It resets all other nodes: unreachable nodes are garbage, and two states that differ only
+//! in the names of nodes become equal. Cost: the slots of the frame.
 
 use crate::program::MOST_NODES;
 
@@ -12,7 +12,7 @@ use super::layout::{Layout, PC};
 /// Scratch space for walks over the heap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Walk {
-    /// By pool and node: the new name, 0 where it is not met.
+    /// By pool and node: the new name; 0 if the walk has not met the node.
     names: Vec<[u8; MOST_NODES + 1]>,
     /// How many of each pool are met.
     met: Vec<u8>,
@@ -67,7 +67,7 @@ impl Walk {
         }
     }
 
-    /// Names every reachable node. `operation` tells what a process performs.
+    /// Names every reachable node. `operation` gives the operation of a process.
     fn everything(
         &mut self,
         layout: &Layout,
@@ -87,13 +87,13 @@ impl Walk {
         self.names[pool][node as usize] != 0
     }
 
-    /// The name of a node after a walk; 0 for null and for what was not met.
+    /// The name of a node after a walk; 0 for null and for a node that the walk has not met.
     pub(crate) fn name(&self, pool: usize, node: i32) -> i32 {
         if node > 0 { i32::from(self.names[pool][node as usize]) } else { 0 }
     }
 
-    /// Finds what is reachable while a step runs: `running` performs the operation, which may be
-    /// being called.
+    /// Finds the reachable nodes while a step runs: `running` performs the operation, or calls it
+    /// in this step.
     pub(crate) fn reach(
         &mut self,
         layout: &Layout,
@@ -106,28 +106,28 @@ impl Walk {
         });
     }
 
-    /// Finds what shared variables reach: the nodes that have names without any process.
+    /// Names the nodes that are reachable from shared variables, without any process.
     pub(crate) fn reach_shared(&mut self, layout: &Layout, frame: &[i32]) {
         self.clear(layout.pools.len());
         self.shared(layout, frame);
         self.follow(layout, frame);
     }
 
-    /// Goes on from what is named already: what this process reaches.
+    /// Extends the walk to the nodes that this process reaches.
     pub(crate) fn reach_more(&mut self, layout: &Layout, frame: &[i32], of: &[usize], p: usize) {
         self.process(layout, frame, p, performed(layout, of, frame, p));
         self.follow(layout, frame);
     }
 }
 
-/// The operation that a process performs between steps; `of` tells it for each location.
+/// The operation that a process performs between steps; `of` maps locations to operations.
 pub(crate) fn performed(layout: &Layout, of: &[usize], frame: &[i32], p: usize) -> Option<usize> {
     let pc = frame[layout.block(p) + PC];
     (pc > 0).then(|| of[pc as usize - 1])
 }
 
 /// Renames the nodes of a frame and resets those that nothing refers to.
-pub(crate) fn settle(layout: &Layout, of: &[usize], frame: &mut [i32], walk: &mut Walk) {
+pub(crate) fn normalise(layout: &Layout, of: &[usize], frame: &mut [i32], walk: &mut Walk) {
     if layout.pools.is_empty() {
         return;
     }

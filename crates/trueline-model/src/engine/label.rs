@@ -1,13 +1,13 @@
-//! Labels: what a step shows to the specification.
+//! Labels: what a step makes visible to the specification.
 
 use crate::program::Type;
 
-/// What happened.
+/// The kind of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum What {
+pub(crate) enum LabelKind {
     /// The call with this number.
     Call(u16),
-    /// A marked linearization point; the result's number where it is known there.
+    /// A marked linearization point; with the number of the result if the mark gives it.
     Lin(Option<u32>),
     /// A labelled linearization point: the call and the result's number.
     Point(u16, u32),
@@ -15,11 +15,11 @@ pub(crate) enum What {
     Return(u16, u32),
 }
 
-/// What happened and who did it.
+/// A visible event and its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Label {
     pub(crate) process: u8,
-    pub(crate) what: What,
+    pub(crate) what: LabelKind,
 }
 
 /// Results as numbers: a tuple is a number in the mixed radix of its types.
@@ -55,13 +55,13 @@ fn size(ty: &Type) -> u64 {
 }
 
 impl Label {
-    /// In 32 bits, where it fits.
+    /// The label in 32 bits, if it fits.
     pub(crate) fn packed(&self) -> Option<u32> {
         let (kind, first, second) = match self.what {
-            What::Call(call) => (0, call, 0),
-            What::Lin(number) => (1, 0, number.map_or(0, |n| n.saturating_add(1))),
-            What::Point(call, number) => (2, call, number),
-            What::Return(operation, number) => (3, operation, number),
+            LabelKind::Call(call) => (0, call, 0),
+            LabelKind::Lin(number) => (1, 0, number.map_or(0, |n| n.saturating_add(1))),
+            LabelKind::Point(call, number) => (2, call, number),
+            LabelKind::Return(operation, number) => (3, operation, number),
         };
         (first < 1 << 8 && second < 1 << 18)
             .then(|| kind | u32::from(self.process) << 2 | u32::from(first) << 6 | second << 14)

@@ -1,12 +1,12 @@
-//! Where everything lies: a state as a frame of numbers, and packed into words.
+//! The layout of a state: as a frame of numbers, and packed into words.
 //!
-//! A *frame* has one `i32` a slot: shared cells, then heap nodes, then one block a process
-//! (location, calls made, own variables, locals). Locals of different operations share slots, as a
-//! process performs one at a time. A *packed* state has for each slot just the bits that its range
-//! needs, in whole 32-bit words.
+//! A *frame* has one `i32` per slot: shared cells, then heap nodes, then one block per process
+//! (location, number of calls, own variables, locals). Locals of different operations share slots,
+//! since a process performs one operation at a time. A *packed* state uses for each slot only the
+//! bits that its range needs, in whole 32-bit words.
 //!
-//! Invariant: a frame between two steps is *settled*: slots that mean nothing (dead locals, nodes
-//! that nothing refers to) hold their first value, so that equal states are equal words.
+//! Invariant: a frame between two steps is *normalised*: slots without meaning (dead locals,
+//! unreachable nodes) hold their initial value, so that equal states are equal words.
 
 use smallvec::SmallVec;
 
@@ -33,7 +33,7 @@ pub(crate) struct References {
 pub(crate) struct Pool {
     /// The slot of node 1's first field.
     pub(crate) base: usize,
-    /// Slots a node: fields, and one bit 'allocated' where nodes are freed.
+    /// Slots per node: the fields, and one bit 'allocated' if nodes are freed explicitly.
     pub(crate) stride: usize,
     pub(crate) fields: usize,
     pub(crate) capacity: usize,
@@ -105,7 +105,7 @@ struct Bits {
 pub(crate) struct Layout {
     pub(crate) processes: usize,
     pub(crate) slots: usize,
-    /// Slots of shared cells and heap nodes: what accesses are recorded for.
+    /// Slots of shared cells and heap nodes, whose accesses are recorded.
     pub(crate) public: usize,
     pub(crate) shared: Vec<usize>,
     pub(crate) pools: Vec<Pool>,
@@ -131,7 +131,7 @@ pub(crate) struct Layout {
     pub(crate) data: Vec<(usize, usize)>,
     /// How many processes and data values there are together.
     pub(crate) names: usize,
-    /// A settled empty frame: first values everywhere.
+    /// A normalised empty frame: first values everywhere.
     pub(crate) first: Frame,
     bits: Vec<Bits>,
     pub(crate) words: usize,
@@ -139,7 +139,7 @@ pub(crate) struct Layout {
 
 /// Offset in a block: 0 for idle, else one more than the location.
 pub(crate) const PC: usize = 0;
-/// Offset in a block: how many operations have been called, where that is limited.
+/// Offset in a block: the number of operations called, if it is limited.
 pub(crate) const MADE: usize = 1;
 
 impl Layout {
@@ -307,12 +307,11 @@ impl Layout {
         }
     }
 
-    /// Packs a settled frame.
+    /// Packs a normalised frame.
     pub(crate) fn pack(&self, frame: &[i32], words: &mut [u32]) {
         words.fill(0);
         for (value, bits) in frame.iter().zip(&self.bits) {
-            // A slot with one value takes no room, and behind the last bit there may be no word for
-            // it.
+            // A slot with one value takes no space, and there may be no word after the last bit.
             if bits.mask == 0 {
                 continue;
             }

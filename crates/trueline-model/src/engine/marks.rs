@@ -1,15 +1,15 @@
-//! Whether calls and returns may stay invisible where every mark knows its result.
+//! Whether calls and returns may stay invisible because every mark gives its result.
 //!
-//! [`Points::Labelled`] shows the marks alone: whoever returns without one, or passes two, would
-//! never be held against the specification as the operation that it was called as. So it is used
-//! only where the text of the program rules that out: every way from the call to a return passes
-//! exactly one mark, and up to it the arguments keep the values of the call. Else marks are checked
-//! between visible calls and returns ([`Points::Marked`]), where a return without a mark and a
-//! second mark are explained by nothing.
+//! [`Points::Labelled`] makes only the marks visible. An operation that returned without a mark, or
+//! passed two, would never be compared with the specification of the called operation. So this mode
+//! is used only if the text of the program excludes that: every path from the call to a return
+//! passes exactly one mark, and the arguments do not change before it. Otherwise marks are checked
+//! between visible calls and returns ([`Points::Marked`]), where no order explains a return without
+//! a mark or a second mark.
 //!
-//! How many marks were passed on the ways to a location is found by the usual forward analysis, as
-//! a set of 'none', 'one' and 'more'. Cost: a few walks over the program. Conditions are not looked
-//! at, so that the answer errs on the side of visible calls.
+//! A forward analysis computes how many marks the paths to a location pass: a set of 'none', 'one'
+//! and 'more'. Cost: a few walks over the program. Conditions are ignored, so that the answer errs
+//! on the side of visible calls.
 
 use crate::program::{OpId, Place, Points, Program, Stmt};
 
@@ -58,7 +58,7 @@ fn marks_exactly_once(program: &Program, operation: OpId) -> bool {
 
 struct Ways {
     parameters: usize,
-    /// By location: what was passed on the ways to it; 0 where none leads there.
+    /// By location: the marks passed on the paths to it; 0 if it is unreachable.
     at: Vec<Passed>,
     returned: Passed,
     /// An argument may be changed before the mark.
@@ -66,7 +66,7 @@ struct Ways {
 }
 
 impl Ways {
-    /// What was passed behind the statements; 0 where their end is not reached.
+    /// The marks passed after the statements; 0 if their end is unreachable.
     fn all(&mut self, body: &[Stmt], passed: Passed) -> Passed {
         body.iter()
             .fold(passed, |passed, stmt| if passed == 0 { 0 } else { self.one(stmt, passed) })

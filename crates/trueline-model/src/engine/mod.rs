@@ -46,7 +46,7 @@ mod trace;
 mod verify;
 mod walks;
 
-pub use graph::{Graph, Move, NoGraph, State, graph};
+pub use graph::{Graph, Move, NoGraph, State, Values, graph};
 pub use progress::{Lasso, Progress, ProgressReport, Property, progress};
 #[cfg(feature = "papers")]
 pub use published::{Counted, Published, published};

@@ -78,7 +78,7 @@ fn check(source: &str, seed: u64) -> bool {
                 break;
             }
             frame = next.frame;
-            machine.settle(&mut frame, &mut Default::default());
+            machine.normalise(&mut frame, &mut Default::default());
         }
     }
     moved

@@ -1,23 +1,23 @@
 //! Progress: deadlock, lock-freedom, and response, on the graph of the implementation alone.
 //!
-//! The graph is built without partial order reduction, which drops exactly the internal loops that
-//! matter here, and without antichains; with one state an orbit of processes only to learn that
-//! nothing is wrong with deadlock and lock-freedom: where something is, and under fairness, which
-//! speaks of single processes, the graph is the full one.
+//! The graph is built without partial order reduction, which would remove exactly the internal
+//! loops that matter here, and without antichains. With symmetry (one state per orbit of processes)
+//! it can only prove freedom from deadlock and lock-freedom. If one of these fails, and under
+//! fairness, which concerns single processes, the full graph is used.
 //!
-//! - *Deadlock*: a process is within an operation and cannot take a step any more, whatever the
-//!   others do. Where others go on for ever, some may be deadlocked; so a state without any step is
-//!   not the only one.
-//! - *Lock-freedom* fails where a cycle of steps has no return: some process runs for ever and
-//!   nobody completes. It also fails where a process within an operation cannot take a step: if all
-//!   others stop there, for ever, nobody completes any more. So code that waits for a lock is not
+//! - *Deadlock*: a process is within an operation and can never take a step again, whatever the
+//!   others do. Some processes may be deadlocked while others run for ever, so a deadlocked state
+//!   need not be one without any step.
+//! - *Lock-freedom* fails if a cycle of steps has no return: some process runs for ever and none
+//!   completes. It also fails if a process within an operation cannot take a step: if all others
+//!   stop there for ever, no process completes any more. So code that waits for a lock is not
 //!   lock-free.
-//! - *Response* to an operation fails where a process can stay within it for ever: in a deadlock,
-//!   or on a cycle on which it stays; under weak fairness only on a cycle on which every process
-//!   either moves or is somewhere unable to.
+//! - *Response* to an operation fails if a process can stay within it for ever: in a deadlock, or
+//!   on a cycle on which it stays; under weak fairness, only on a cycle on which every process
+//!   either moves or is disabled in some state.
 //!
 //! Cycles are found as strongly connected components (Tarjan 1972, without recursion). Cost: linear
-//! in the transitions.
+//! in the number of transitions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use trueline::Budget;
 use crate::program::{OpId, Points, Program};
 
 use super::canonical::Symmetry;
-use super::label::{Label, What, results_of};
+use super::label::{Label, LabelKind, results_of};
 use super::layout::{Frame, PC};
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, SpecSets};
@@ -39,12 +39,12 @@ use super::trace::{TraceStep, written};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Property {
-    /// Whoever is within an operation may move now, or after some steps of others.
+    /// A process within an operation can move now, or after some steps of others.
     DeadlockFree,
-    /// Whoever stops for ever, those who go on complete operations: infinitely many steps mean
-    /// infinitely many returns, and nobody within an operation has to wait.
+    /// Whichever processes stop for ever, the others complete operations: infinitely many steps
+    /// imply infinitely many returns, and no process within an operation has to wait.
     LockFree,
-    /// A process that calls the operation returns from it, with one of these results where they are
+    /// A process that calls the operation returns from it, with one of these results if they are
     /// given.
     Response {
         /// Which operation.
@@ -56,7 +56,7 @@ pub enum Property {
     },
 }
 
-/// What was found about a property.
+/// The result for a property.
 #[derive(Clone, Debug)]
 pub enum Progress {
     /// It holds.
@@ -67,21 +67,21 @@ pub enum Progress {
     Unknown(String),
 }
 
-/// A run: a way there, and then a cycle for ever; no cycle where nothing can move.
+/// A run: a prefix and then a cycle for ever; no cycle if no process can move.
 #[derive(Clone, Debug, Default)]
 pub struct Lasso {
     /// From the initial state.
     pub stem: Vec<TraceStep>,
     /// Repeats for ever.
     pub cycle: Vec<TraceStep>,
-    /// The process that can only wait at the end, where that is what is wrong although others may
-    /// go on.
+    /// The process that can only wait at the end, if that is the fault although others may
+    /// continue.
     pub waits: Option<usize>,
     /// That process can never move again, whatever the others do.
     pub for_ever: bool,
 }
 
-/// What a progress check found and cost.
+/// The result of a progress check, and its cost.
 #[derive(Clone, Debug)]
 pub struct ProgressReport {
     /// What was found.
@@ -118,8 +118,8 @@ fn decide(
         }
     };
     let found = match property {
-        // Which process is which is lost between the states of orbits: there, somebody who waits
-        // for a moment is reason enough to look at the full graph.
+        // Between the states of orbits the identity of processes is lost. There, a process that
+        // waits in some state is reason enough to check the full graph.
         Property::DeadlockFree if symmetry => graph.waiting().map(|state| (state, vec![])),
         Property::DeadlockFree => {
             let everybody = graph.deadlock(|_| true);
@@ -138,7 +138,7 @@ fn decide(
         None => Progress::Holds,
         Some((state, cycle)) => {
             let stem = graph.way(0, &|s| s == state, &|_, _| true).unwrap_or_default();
-            // Names of an orbit are not a run: the full graph will tell it.
+            // The names of an orbit are not a run: the full graph provides one.
             let write = |path: &[(usize, usize)]| {
                 if symmetry { vec![] } else { graph.write_down(path) }
             };
@@ -171,7 +171,7 @@ struct Edge {
 struct Graph<'m> {
     machine: &'m Machine,
     states: Shard,
-    /// Where the edges of a state begin.
+    /// The index of each state's first edge.
     first: Vec<usize>,
     edges: Vec<Edge>,
 }
@@ -209,7 +209,7 @@ impl<'m> Graph<'m> {
                             machine.layout.pack(&scratch.frame, &mut record);
                             let to = states.find_or_insert(&record) as u32;
                             let returns = scratch.labels.iter().find_map(|l| match l.what {
-                                What::Return(operation, number) => Some((operation, number)),
+                                LabelKind::Return(operation, number) => Some((operation, number)),
                                 _ => None,
                             });
                             edges.push(Edge { to, process: process as u8, returns });
@@ -261,8 +261,8 @@ impl<'m> Graph<'m> {
         })
     }
 
-    /// The first state in which some process is within an operation and can take no step any more,
-    /// whatever the others do.
+    /// The first state in which some process is within an operation and can never take a step
+    /// again, whatever the others do.
     fn stuck_for_ever(&self) -> Option<(usize, usize)> {
         let mut arriving: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
         for state in 0..self.states.len() {
@@ -338,8 +338,8 @@ impl<'m> Graph<'m> {
         None
     }
 
-    /// A state on a cycle of the states and edges that count, and the cycle. Where fairness is
-    /// asked for, the cycle is fair to every process.
+    /// A state on a cycle of the included states and edges, and the cycle. With fairness, the cycle
+    /// is fair to every process.
     fn cycle(
         &self,
         state: &dyn Fn(usize) -> bool,
@@ -365,7 +365,8 @@ impl<'m> Graph<'m> {
             else {
                 continue;
             };
-            // What the cycle must pass: an edge of each process, or a state where it cannot move.
+            // What the cycle must contain: a step of each process, or a state where the process
+            // cannot move.
             let mut demands: Vec<Demand> = Vec::new();
             if fair.is_some() {
                 for q in 0..self.machine.layout.processes {
@@ -518,7 +519,7 @@ impl<'m> Graph<'m> {
             loop {
                 if self.machine.step(&before, process, &mut scratch) == Outcome::Moved {
                     let raw = scratch.frame.clone();
-                    self.machine.settle(&mut scratch.frame, &mut Default::default());
+                    self.machine.normalise(&mut scratch.frame, &mut Default::default());
                     if scratch.frame == after {
                         let labels: Vec<Label> = scratch.labels.to_vec();
                         let step = written(self.machine, process, &before, &raw, &labels);
@@ -536,7 +537,7 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// What a fair cycle must pass.
+/// What a fair cycle must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     State(usize),

@@ -1,10 +1,10 @@
 //! Algorithms 4.2 and 4.3 of the paper as published, for comparison with exact orbits.
 //!
-//! Depth first. A state's representative is the least frame over all n! exchanges of processes; 4.2
-//! takes the set of specification states along with the first exchange that gives it, 4.3 looks for
-//! all of them among the checked states before it stores one. Both may store several states of one
-//! orbit; how many depends on the order of exchanges, which the paper does not tell. With partial
-//! order reduction 4.3 becomes 4.5.
+//! Depth first. A state's representative is the least frame over all n! exchanges of processes. 4.2
+//! takes the set of specification states that belongs to the first exchange with this frame; 4.3
+//! searches for all of them among the checked states before it stores one. Both may store several
+//! states of one orbit. How many depends on the order of exchanges, which the paper does not give.
+//! With partial order reduction 4.3 becomes 4.5.
 
 use std::sync::{Arc, Mutex};
 
@@ -30,14 +30,13 @@ pub enum Published {
     Improved,
 }
 
-/// What a published algorithm came to.
+/// The result of a published algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// Product states stored; PAT's one more for a terminal state included where the program asks
-    /// for it.
+    /// Product states stored; includes PAT's additional terminal state if the program asks for it.
     pub states: u64,
-    /// Whether every history is one of the specification; `None` where a limit was reached or the
-    /// model fails.
+    /// Whether every history is one of the specification; `None` if a limit was reached or the
+    /// model makes an error.
     pub verified: Option<bool>,
 }
 

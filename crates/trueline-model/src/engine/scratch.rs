@@ -1,9 +1,8 @@
-//! What a run of a step works on and leaves behind: the frame, the labels, what was read and
-//! written, and the choices.
+//! The working state of a step: the frame, the labels, the accesses, and the choices.
 //!
-//! Nondeterminism is a list of choices: a run takes the choices it is given and 0 for those that
-//! follow, and notes how many branches there were; [`Scratch::advance`] turns to the next list. A
-//! transition is thus named by a process and a short list of numbers.
+//! Nondeterminism is a list of choices: a run takes the given choices, then 0 for all further ones,
+//! and records how many branches each had. [`Scratch::advance`] moves to the next list. So a
+//! process and a short list of numbers identify a transition.
 
 use std::collections::HashMap;
 
@@ -51,13 +50,13 @@ impl Access {
 /// One choice: the branch taken, and how many there were.
 pub(crate) type Choice = (u16, u16);
 
-/// The loop, the frame and what has been shown.
+/// The loop, the frame and the labels so far.
 pub(super) type Round = (usize, Frame, SmallVec<[Label; 3]>);
 
-/// What a run works on and leaves behind.
+/// The working state of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    /// While the setup runs: how many nodes of each pool it has made.
+    /// During the setup: how many nodes of each pool it has created.
     pub(super) made_in_setup: Option<Vec<i32>>,
     pub(crate) frame: Frame,
     pub(crate) labels: SmallVec<[Label; 3]>,
@@ -65,16 +64,16 @@ pub(crate) struct Scratch {
     pub(crate) access: Access,
     pub(crate) walk: Walk,
     pub(super) taken: usize,
-    /// The first so many choices lead to where the list before this one led.
+    /// This many of the first choices lead to the same place as those of the previous list.
     pub(super) given: usize,
-    /// The number of this list among those of the same step; whether one of them came to an end.
+    /// The number of this list among those of the same step; and whether one of them was completed.
     pub(super) number: usize,
     pub(super) ended: bool,
-    /// The states in which rounds of loops that choose began, by loop: the list, and how many
+    /// The states in which rounds of loops with choices began, by loop: the list, and how many
     /// choices had been taken.
     pub(super) met: HashMap<Round, (usize, usize)>,
     pub(super) recording: bool,
-    /// While a step is tried that may only touch constants: whether it did, and whether it touched
+    /// While trying a step that may only access constants: whether it did, and whether it accessed
     /// anything else.
     pub(super) tried: Option<(bool, bool)>,
     pub(super) kept: Frame,

@@ -1,12 +1,12 @@
 //! Breadth first search of the product of a program and its determinised specification (Algorithms
 //! 4.1 to 4.5 of the paper).
 //!
-//! Levels are worked off in batches. Workers expand the states of a batch in contiguous pieces and
-//! sort the successors by shard; then shards take them in, each in the order of the batch. Which
-//! states are found, in which order, and what an antichain evicts thus does not depend on the
-//! number of threads: counts are equal.
+//! Levels are processed in batches. Workers expand the states of a batch in contiguous pieces and
+//! sort the successors by shard; then the shards take them in, each in the order of the batch. So
+//! the states found, their order, and the states that an antichain evicts do not depend on the
+//! number of threads, and neither do the counts.
 //!
-//! No parent is stored. A path back is found by expanding the level before once more
+//! No parents are stored. A path is found by expanding the earlier levels again
 //! ([`Search::path_to`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,13 +27,13 @@ use super::table::Shard;
 
 /// A power of two; the same for every number of threads.
 pub(crate) const SHARDS: usize = 256;
-/// States that are expanded before their successors are taken in: many, so that a shard stays in
-/// the processor's cache while it takes in its own. Reductions expand slower, and limits are looked
-/// at between batches.
+/// How many states are expanded before their successors are taken in: many, so that a shard stays
+/// in the processor's cache while it takes in its own. Reductions make expansion slower, and limits
+/// are checked between batches.
 const BATCH: usize = 1 << 17;
 const REDUCED_BATCH: usize = 1 << 13;
 
-/// What a running search tells: read by the line that shows progress.
+/// The progress of a running search, for the progress line.
 #[derive(Debug, Default)]
 pub struct Pulse {
     /// States found.
@@ -54,24 +54,24 @@ pub(crate) type Path = Vec<(Vec<u32>, Option<Led>)>;
 
 /// How a search ended.
 pub(crate) enum End {
-    /// Every state was seen.
+    /// Every state was visited.
     Complete,
     /// The state with this record has a wrong step.
     Wrong(Vec<u32>, Hit),
     /// The budget is spent.
     Spent(Exhausted),
-    /// The depth that was asked for is reached.
+    /// The requested depth is reached.
     Depth,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 enum Expanded {
     All,
     Wrong(Vec<u32>, Hit),
     Spent(Exhausted),
 }
 
-/// Where a search stands: enough to go on from.
+/// The state of a search: enough to resume it.
 pub(crate) struct Search<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) sets: &'a Mutex<SpecSets>,
@@ -79,16 +79,15 @@ pub(crate) struct Search<'a> {
     pub(crate) threads: usize,
     pub(crate) shards: Vec<Shard>,
     /// How many states each shard had when a level was complete: level `k` lies between bounds `k`
-    /// and `k + 1`. The last level is the one that is being expanded; its successors come behind
-    /// it.
+    /// and `k + 1`. The last level is being expanded; its successors follow it.
     pub(crate) bounds: Vec<Vec<usize>>,
     /// How many states of the last level have been expanded.
     pub(crate) expanded: usize,
     pub(crate) transitions: u64,
     pub(crate) terminal: u64,
-    /// Stops after so many states have been expanded.
+    /// Stops after this many states have been expanded.
     pub(crate) most_expanded: Option<u64>,
-    /// How long before the end of the time to stop, given the bytes held.
+    /// How long before the end of the time to stop, given the memory in bytes.
     pub(crate) reserve: Box<dyn Fn(u64) -> Duration>,
 }
 
@@ -158,9 +157,9 @@ impl<'a> Search<'a> {
         if slow { REDUCED_BATCH } else { BATCH }
     }
 
-    /// Whether the level at which a wrong step is found first is sure to be the least: with
-    /// antichains a state may be evicted, before it is expanded, by one of the next level, if its
-    /// own level takes more than one batch.
+    /// Whether the first level with a faulty step is certain to be the least. With antichains, a
+    /// state may be evicted by one of the next level before it is expanded, if its own level takes
+    /// more than one batch.
     pub(crate) fn finds_the_shortest(&self) -> bool {
         let size = |w: &[Vec<usize>]| w[0].iter().zip(&w[1]).map(|(a, b)| b - a).sum::<usize>();
         !self.reductions.antichain || self.bounds.windows(2).all(|w| size(w) <= self.batch())
@@ -170,7 +169,7 @@ impl<'a> Search<'a> {
         self.shards.iter().map(Shard::len).collect()
     }
 
-    /// Expands states until there are none, a step is wrong, or a limit is reached. `pause` is
+    /// Expands states until there are none, a step is faulty, or a limit is reached. `pause` is
     /// called between batches and may end the search.
     pub(crate) fn run(
         &mut self,
@@ -216,8 +215,7 @@ impl<'a> Search<'a> {
                 match self.expand(&mut workers, &states) {
                     Expanded::All => {}
                     Expanded::Wrong(record, hit) => return End::Wrong(record, hit),
-                    // What was found of the batch is left out: it begins again where the search
-                    // goes on.
+                    // The partial results of the batch are discarded: a resumed search repeats it.
                     Expanded::Spent(spent) => return End::Spent(spent),
                 }
                 self.take_in(&mut workers);
@@ -237,10 +235,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A state of the level that is being expanded in which nobody can move, though somebody must.
-    /// Such a state ends a run that is one step shorter than one whose last step is wrong, and both
-    /// are found in the same level. `None` where there is none; an error where the level has more
-    /// than `most` states, or the budget is spent.
+    /// A deadlocked state of the level that is being expanded. Such a state ends a run that is one
+    /// step shorter than one whose last step is faulty, and both are found in the same level.
+    /// `None` if there is none; an error if the level has more than `most` states, or the budget is
+    /// spent.
     pub(crate) fn stuck_state(
         &self,
         most: usize,
@@ -269,8 +267,8 @@ impl<'a> Search<'a> {
     }
 
     /// A path of stored states from the initial one to this record of the level that is being
-    /// expanded; with each but the first the steps of one process that lead to it. Dead states are
-    /// real ones, and may be on it. An error where the budget is spent.
+    /// expanded; each but the first comes with the steps of one process that lead to it. Dead
+    /// states are reachable, and may be on it. An error if the budget is spent.
     pub(crate) fn path_to(&self, record: &[u32], budget: &Budget) -> Result<Path, Exhausted> {
         let limit = Limit::new(budget, Duration::ZERO);
         let mut worker = Worker::new(self.machine, self.sets, self.reductions, SHARDS);
@@ -338,8 +336,7 @@ impl<'a> Search<'a> {
             })
         };
         if let Some(spent) = workers.iter().find_map(|worker| worker.spent) {
-            // A hit is one all the same, but which one comes first is known only at the end of the
-            // batch.
+            // It is certainly a violation, but the first one is known only at the end of the batch.
             let first = hits.into_iter().flatten().next();
             return first
                 .map_or(Expanded::Spent(spent), |(record, hit)| Expanded::Wrong(record, hit));
@@ -348,7 +345,7 @@ impl<'a> Search<'a> {
             self.transitions += std::mem::take(&mut worker.transitions);
             self.terminal += std::mem::take(&mut worker.terminal);
         }
-        // Pieces are in the order of the batch: the first hit is the same for any number of
+        // Pieces are in the order of the batch, so the first hit does not depend on the number of
         // workers.
         let first = hits.into_iter().flatten().next();
         first.map_or(Expanded::All, |(record, hit)| Expanded::Wrong(record, hit))

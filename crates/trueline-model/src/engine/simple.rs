@@ -1,25 +1,25 @@
-//! Simple executions of snapshot algorithms: enough to verify those that do not look at their data.
+//! Simple executions of snapshot algorithms: enough to verify algorithms that are independent of
+//! their data.
 //!
-//! An algorithm that is independent of its data is a linearizable snapshot iff its (i, j)-simple
-//! executions are linearizable, for all pairs of processes (Theorem 5 of *Polynomial-Time
-//! Verification and Testing of Implementations of the Snapshot Data Structure*, Amram and others,
-//! DISC 2022): processes i and j change their segment once, from the initial value to another; the
-//! others only write the initial one. A program is restricted by changing its client and adding one
-//! own variable ([`restricted`]); cells that thereby become constant cost no steps
-//! ([`super::constants`]); what the executions show is held against the specification, or against
-//! [`super::automata`].
+//! Such an algorithm is a linearizable snapshot iff its (i, j)-simple executions are linearizable,
+//! for all pairs of processes (Theorem 5 of *Polynomial-Time Verification and Testing of
+//! Implementations of the Snapshot Data Structure*, Amram and others, DISC 2022): processes i and j
+//! change their segment once, from the initial value to another; the others only write the initial
+//! one. A program is restricted by changing its client and adding one own variable
+//! ([`restricted`]). Cells that thereby become constant cost no steps ([`super::constants`]). The
+//! histories are compared with the specification, or with [`super::automata`].
 //!
-//! Pairs are searched one after the other. No pair stands for another: scans tell processes apart
-//! by their numbers, so these cannot be exchanged. With many processes, runs in which only three of
-//! them take steps are searched first: a violation among them is one, and is found long before
-//! breadth first search comes to it with all.
+//! Pairs are searched one after the other. No pair stands for another: scans distinguish processes
+//! by their numbers, so processes cannot be exchanged. With many processes, the search begins with
+//! runs in which only three of them take steps: a violation among them is a violation, and it is
+//! found long before breadth first search with all processes would reach it.
 //!
-//! Where neither process of the pair has changed its segment, or can any more because it has no
-//! calls left, all values are the initial one, and an algorithm that does not look at its data
-//! cannot show another: such states are not gone into.
+//! States are skipped if neither process of the pair has changed its segment or still can, because
+//! it has no calls left: all values are then the initial one, and an algorithm that is independent
+//! of its data cannot return another.
 //!
-//! A violation is told in terms of the program as it stands: the run is taken again without leaving
-//! anything out, and the sets of specification states must refute it too.
+//! A violation is reported in terms of the unrestricted program: the run is repeated without
+//! omitting anything, and the sets of specification states must refute it too.
 
 use std::sync::{Arc, Mutex};
 
@@ -32,7 +32,7 @@ use crate::program::{
 
 use super::automata::Automata;
 use super::cartesian::Choices;
-use super::label::What;
+use super::label::LabelKind;
 use super::layout::{Frame, PC};
 use super::scratch::Scratch;
 use super::spec_sets::SpecSets;
@@ -41,17 +41,17 @@ use super::trace::{Trace, TraceStep, written};
 use super::verify::{self, Counterexample, Options, Reason, Report, Verdict};
 use super::walks::walk;
 
-/// How to look at simple executions.
+/// How to search simple executions.
 #[derive(Clone, Debug, Default)]
 pub struct Simple {
-    /// Hold what is seen against automata instead of sets of specification states.
+    /// Compare the histories with automata instead of sets of specification states.
     pub automata: bool,
-    /// The pairs of processes that may change their segments; empty: all pairs.
+    /// The pairs of processes that may change their segments; if empty, all pairs.
     pub pairs: Vec<(usize, usize)>,
-    /// Random runs that are made before the search, for each set of processes that takes steps.
+    /// Random runs before the search, for each set of processes that takes steps.
     pub walks: u64,
-    /// A process may also settle for its other value when it calls a scan, as in the models that
-    /// were published for PAT.
+    /// A process may also decide on its other value when it calls a scan, as in the models
+    /// published for PAT.
     pub settles_at_scans: bool,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn verify(
     total
 }
 
-/// What random runs came to.
+/// The result of random runs.
 enum Walked {
     Fine,
     Changed(usize),
@@ -192,7 +192,7 @@ impl<'a> Restriction<'a> {
     }
 
     fn verdict(&self, machine: &Machine, found: &Counterexample) -> Verdict {
-        self.told(machine, found).map_or_else(
+        self.unrestricted_run(machine, found).map_or_else(
             || Verdict::Unknown(
                     "internal error: the counterexample does not replay on the full model; please report it"
                         .into(),
@@ -263,9 +263,9 @@ impl<'a> Restriction<'a> {
             let is = |p: usize| both(Binary::Eq, Expr::Me, Expr::Const(p as i32));
             let may =
                 both(Binary::And, not(has_changed()), both(Binary::Or, is(pair.0), is(pair.1)));
-            let settle = vec![Stmt::Await(may), Stmt::Set(own(), Expr::Const(1))];
+            let decide = vec![Stmt::Await(may), Stmt::Set(own(), Expr::Const(1))];
             let entry = &mut program.operations[self.shape.scan].entry;
-            entry.insert(0, Stmt::Choose(vec![Vec::new(), settle]));
+            entry.insert(0, Stmt::Choose(vec![Vec::new(), decide]));
         }
         let may = |process: usize, call: &crate::program::Call| {
             active.contains(&process)
@@ -289,8 +289,12 @@ impl<'a> Restriction<'a> {
         program
     }
 
-    /// The counterexample as a run of the program as it stands; nothing where it is none.
-    fn told(&self, machine: &Machine, found: &Counterexample) -> Option<Counterexample> {
+    /// The counterexample as a run of the unrestricted program; `None` if it is not one.
+    fn unrestricted_run(
+        &self,
+        machine: &Machine,
+        found: &Counterexample,
+    ) -> Option<Counterexample> {
         // Another pair, or an execution that is not simple, may have a shorter one.
         let counterexample = |trace| Counterexample {
             trace,
@@ -326,7 +330,8 @@ impl<'a> Restriction<'a> {
                 for &label in &long.labels.clone() {
                     let before = set;
                     set = sets.after(set, label);
-                    if let (What::Return(operation, _), super::spec_sets::EMPTY) = (label.what, set)
+                    if let (LabelKind::Return(operation, _), super::spec_sets::EMPTY) =
+                        (label.what, set)
                     {
                         possible = sets.possible(before, step.process, usize::from(operation));
                     }
@@ -336,14 +341,14 @@ impl<'a> Restriction<'a> {
                 let told = TraceStep { choices: taken, explained_by, possible, ..told };
                 trace.steps.push(told);
                 frame.clone_from(&long.frame);
-                plain.settle(&mut frame, &mut long.walk);
+                plain.normalise(&mut frame, &mut long.walk);
                 if same != Outcome::Moved {
                     let is_same = is_last && same == outcome;
                     return is_same.then(|| counterexample(trace));
                 }
             }
             from.clone_from(&short.frame);
-            machine.settle(&mut from, &mut short.walk);
+            machine.normalise(&mut from, &mut short.walk);
         }
         let is_violation = set == super::spec_sets::EMPTY;
         is_violation.then(|| counterexample(trace))
@@ -357,7 +362,7 @@ impl<'a> Restriction<'a> {
         taken: &Scratch,
         choices: Vec<u16>,
     ) -> Option<Vec<u16>> {
-        let Some(What::Call(call)) = taken.labels.first().map(|l| l.what) else { return None };
+        let Some(LabelKind::Call(call)) = taken.labels.first().map(|l| l.what) else { return None };
         let call = usize::from(call);
         let mut rest = choices.into_iter();
         if machine.program.roles[process].calls.len() > 1 {
@@ -387,7 +392,7 @@ fn guess(machine: &Machine) -> Result<Vec<bool>, Outcome> {
                 *is_constant &= frame[slot] == initial[slot];
             }
         };
-        // What is seen is not held against anything.
+        // These observations are not compared with a specification.
         let _ = walk(machine, None, &initial, &mut random, &mut scratch, &mut see);
     }
     Ok(constants)

@@ -1,17 +1,17 @@
 //! Determinised specifications: hash-consed sets of specification states.
 //!
 //! A *configuration* is a state of the sequential object with the status of every process: idle,
-//! called, or done with a result. A *set* is all the configurations that explain what was seen so
-//! far (subset construction, section 4.1 of the paper): a call makes a process 'called'; any called
-//! process may take effect at any moment, which is closed over at once; a return keeps the
-//! configurations in which the process is done with that result.
+//! called, or done with a result. A *set* contains all configurations that explain the observations
+//! so far (subset construction, section 4.1 of the paper). A call makes a process 'called'. A
+//! called process may take effect at any moment, and the set is closed under that at once. A return
+//! keeps the configurations in which the process is done with that result.
 //!
 //! Configurations and sets are interned: a product state carries one number. (set, label) -> set,
-//! subset tests, and (set, permutation) -> set are computed once each. A set with the number
-//! [`EMPTY`] means a violation.
+//! subset tests, and (set, permutation) -> set are computed once each. The empty set, with the
+//! number [`EMPTY`], means a violation.
 //!
-//! [`SpecSets`] is behind a lock that all workers share; each worker keeps a [`Cache`] of what it
-//! has asked.
+//! [`SpecSets`] is behind a lock that all workers share; each worker has a [`Cache`] of its
+//! answers.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash};
@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use crate::program::{Kind, OpId, Points, Program, Type, renamed};
 
 use super::automata::Automata;
-use super::label::{Label, What, result_count, result_number, results_of};
+use super::label::{Label, LabelKind, result_count, result_number, results_of};
 
 /// The number of the empty set.
 pub(crate) const EMPTY: u32 = 0;
@@ -65,7 +65,7 @@ impl<T: Hash + Eq + Clone> Interner<T> {
     }
 }
 
-/// What a call can come to: the status of the caller and the object that follows.
+/// The outcomes of a call: the status of the caller and the next state of the object.
 type Steps = Arc<[(u32, u32)]>;
 
 /// Objects, configurations and sets, each in the order of their numbers.
@@ -139,7 +139,7 @@ impl SpecSets {
         sets
     }
 
-    /// The same table, with states of these automata in the place of specification states.
+    /// The same table with these automata instead of specification states.
     pub(crate) fn replaced_by(mut self, automata: Automata) -> SpecSets {
         self.automata = Some(automata);
         self
@@ -153,7 +153,7 @@ impl SpecSets {
         (all(&self.objects), all(&self.configurations), all(&self.sets))
     }
 
-    /// Takes back what [`SpecSets::tables`] gave, into a table that is new.
+    /// Restores the result of [`SpecSets::tables`] into a new table.
     pub(crate) fn restore(
         &mut self,
         objects: &[Vec<i32>],
@@ -192,7 +192,7 @@ impl SpecSets {
         self.sets.items.len()
     }
 
-    /// Bytes that the tables hold, roughly.
+    /// Approximate memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.objects.bytes
             + self.configurations.bytes
@@ -246,12 +246,12 @@ impl SpecSets {
             && self.invariants[a as usize] & !self.invariants[b as usize] == 0
     }
 
-    /// What is known of the inclusion up to exchanges.
+    /// The cached answer about inclusion up to exchanges.
     pub(crate) fn included_up_to(&self, a: u32, b: u32, classes: u64) -> Option<bool> {
         self.included_up_to.get(&(a, b, classes)).copied()
     }
 
-    /// Keeps what was found of the inclusion up to exchanges.
+    /// Caches the answer about inclusion up to exchanges.
     pub(crate) fn remember_included(&mut self, a: u32, b: u32, classes: u64, included: bool) {
         self.included_up_to.insert((a, b, classes), included);
     }
@@ -280,7 +280,7 @@ impl SpecSets {
         let types = &program.operations[chosen.operation].results;
         let mut steps: Vec<(u32, u32)> = Vec::new();
         for (results, next) in out {
-            // A result outside of the operation's type is one that the implementation cannot give.
+            // The implementation cannot return a result outside of the operation's type.
             if let Some(number) = result_number(types, &results) {
                 let status = self.done[chosen.operation] + number;
                 steps.push((status, self.objects.intern(&next)));
@@ -309,17 +309,17 @@ impl SpecSets {
                 continue;
             }
             match label.what {
-                What::Call(call) => {
+                LabelKind::Call(call) => {
                     words[p] = 1 + u32::from(call);
                     next.push(self.configurations.intern(&words));
                 }
-                What::Return(operation, number) => {
+                LabelKind::Return(operation, number) => {
                     if words[p] == self.done[usize::from(operation)] + number {
                         words[p] = IDLE;
                         next.push(self.configurations.intern(&words));
                     }
                 }
-                What::Lin(number) => {
+                LabelKind::Lin(number) => {
                     if words[p] == IDLE || words[p] > self.program.calls.len() as u32 {
                         // A second mark in one operation takes effect twice: nothing explains that.
                         continue;
@@ -336,7 +336,7 @@ impl SpecSets {
                         }
                     }
                 }
-                What::Point(call, number) => {
+                LabelKind::Point(call, number) => {
                     let operation = self.program.calls[usize::from(call)].operation;
                     let wanted = self.done[operation] + number;
                     for &(status, object) in self.object_steps(words[0], label.process, call).iter()
@@ -350,7 +350,7 @@ impl SpecSets {
             }
         }
         let closes = self.points == Points::None && self.automata.is_none();
-        if closes && matches!(label.what, What::Call(_)) {
+        if closes && matches!(label.what, LabelKind::Call(_)) {
             self.close(&mut next);
         }
         let id = self.set(&mut next);
@@ -358,7 +358,7 @@ impl SpecSets {
         id
     }
 
-    /// Adds what follows when called processes take effect, in any order.
+    /// Adds the configurations in which called processes have taken effect, in any order.
     fn close(&mut self, members: &mut Vec<u32>) {
         let calls = self.program.calls.len() as u32;
         let mut seen: HashMap<u32, (), FixedState> = members.iter().map(|&m| (m, ())).collect();
@@ -434,8 +434,8 @@ impl SpecSets {
         result_number(types, &results).map_or(status, |n| self.done[operation] + n)
     }
 
-    /// Whether every configuration of `a` is one of `b`: `b` can be dropped for it. Of automata,
-    /// whether `a` forbids all that `b` does.
+    /// Whether every configuration of `a` is one of `b`, so that `b` can be dropped. For automata,
+    /// whether `a` forbids everything that `b` does.
     pub(crate) fn includes(&mut self, a: u32, b: u32) -> bool {
         if a == b || a == EMPTY {
             return true;
@@ -458,8 +458,7 @@ impl SpecSets {
         })
     }
 
-    /// An order of sets that depends on what they hold, not on the numbers that they happen to
-    /// have.
+    /// Compares sets by their contents, not by their numbers.
     pub(crate) fn compare(&self, a: u32, b: u32) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -501,11 +500,11 @@ impl SpecSets {
         counts
     }
 
-    /// Whether the specification explains that everyone who has called waits: in some configuration
-    /// nobody has taken effect, and nobody can.
+    /// Whether the specification explains that all called processes wait: in some configuration
+    /// none of them has taken effect, and none can.
     pub(crate) fn explains_waiting(&mut self, set: u32) -> bool {
         if self.points == Points::Labelled {
-            // Who has called is not known here: the search without points will tell.
+            // The called processes are not known here: the search without points decides.
             return false;
         }
         let calls = self.program.calls.len() as u32;
@@ -519,7 +518,7 @@ impl SpecSets {
         })
     }
 
-    /// The results that the process can return with in some configuration of the set, in the order
+    /// The results with which the process can return in some configuration of the set, in the order
     /// of their numbers.
     pub(crate) fn possible(&self, set: u32, process: usize, operation: OpId) -> Vec<Vec<i32>> {
         let types = &self.program.operations[operation].results;
@@ -535,8 +534,7 @@ impl SpecSets {
         numbers.into_iter().map(|number| results_of(types, number)).collect()
     }
 
-    /// The states of the object that some configuration of the set has, in words, without
-    /// repetition.
+    /// The distinct states of the object in the configurations of the set, as text.
     pub(crate) fn show(&self, set: u32) -> Vec<String> {
         let mut shown: Vec<String> = Vec::new();
         for &member in self.sets.items[set as usize].iter() {
@@ -549,7 +547,7 @@ impl SpecSets {
     }
 }
 
-/// The sets of a run as one worker sees them: asks the shared table once for each question.
+/// One worker's view of the sets of a run: queries the shared table once per question.
 pub(crate) struct Cache<'a> {
     shared: &'a Mutex<SpecSets>,
     after: HashMap<u64, u32, FixedState>,
@@ -578,15 +576,15 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Bytes held, roughly: an entry is a key, a value and a byte of the table, which is seven
-    /// eighths full at most.
+    /// Approximate memory in bytes: an entry is a key, a value and a byte of the table, which is at
+    /// most seven eighths full.
     pub(crate) fn bytes(&self) -> u64 {
         let canonical = size_of::<((u32, Permutation, u64), u32)>() + 1;
         (self.after.capacity() * 17 + self.canonical.capacity() * canonical) as u64
     }
 
-    /// The shared table. A worker that panicked while it held the lock left it whole: sets are only
-    /// ever added.
+    /// The shared table. If a worker panicked while it held the lock, the table is still
+    /// consistent: sets are only ever added.
     pub(crate) fn lock(&self) -> MutexGuard<'a, SpecSets> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

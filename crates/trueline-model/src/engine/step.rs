@@ -1,7 +1,7 @@
 //! Runs one step of one process on a frame.
 //!
-//! A transition is named by a process and the choices that it takes, which a counterexample
-//! carries: see `scratch.rs`.
+//! A process and its choices identify a transition, and a counterexample contains both: see
+//! `scratch.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::code::{Act, Code, Compiled};
 use super::constants::Constants;
 use super::eval::outside;
 use super::heap::{self, Walk};
-use super::label::{Label, What, result_number};
+use super::label::{Label, LabelKind, result_number};
 use super::layout::{Frame, Layout, MADE, PC};
 use super::scratch::Scratch;
 use super::verify::Fault;
 
-/// A program made ready to run.
+/// A program, compiled for running.
 pub(crate) struct Machine {
     pub(crate) program: Arc<Program>,
     pub(crate) layout: Layout,
@@ -31,10 +31,10 @@ pub(crate) struct Machine {
     call_numbers: BTreeMap<(usize, Vec<i32>), u16>,
     /// Whether marks are labels; else they are passed over.
     pub(crate) points: Points,
-    /// Shared cells that never change, and what follows from that.
+    /// Shared cells that never change, and the consequences.
     pub(crate) constants: Constants,
-    /// The two processes without whose changes there is nothing to see, and the offset of what
-    /// tells that one has changed.
+    /// The two processes whose changes matter, and the offset of the variable that records a
+    /// change.
     changing: Option<([usize; 2], usize)>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Outcome {
 /// Why a run stops early.
 pub(super) enum Stop {
     Blocked,
-    /// The choices lead to where others have led before.
+    /// The choices lead to a state that other choices have reached.
     Known,
     Fault(Box<Fault>),
     Full(u32),
@@ -71,7 +71,7 @@ pub(super) fn fault(message: impl Into<String>) -> Stop {
 /// Whether the statements ran to a terminator.
 type Flow = Result<bool, Stop>;
 
-/// Steps on constants that are taken at once. A loop of them has no end, and is left to the search.
+/// Steps on constants that are taken at once. An endless loop of them is left to the search.
 const MOST_PASSED_OVER: usize = 1_000;
 
 impl Machine {
@@ -88,8 +88,8 @@ impl Machine {
         Machine { program, layout, code, role, of, call_numbers, points, constants, changing }
     }
 
-    /// The same machine, for which states are idle in which neither of two processes has set its
-    /// own variable, or can: all values are the initial one then, and stay so.
+    /// The same machine, which skips states in which neither of two processes has set its own
+    /// variable or still can: all values are then the initial one, and stay so.
     pub(crate) fn with_changing(mut self, processes: [usize; 2], own: usize) -> Machine {
         self.changing = Some((processes, self.layout.own[own]));
         self
@@ -107,8 +107,8 @@ impl Machine {
         })
     }
 
-    /// The same machine, for which these shared cells never change: a step that touches nothing
-    /// else costs nothing.
+    /// The same machine, for which these shared cells never change: a step that accesses nothing
+    /// else is free.
     pub(crate) fn with_constants(mut self, cells: Vec<bool>) -> Machine {
         self.constants = Constants::new(&self.program, &self.layout, cells);
         self
@@ -132,8 +132,8 @@ impl Machine {
         }
     }
 
-    /// Takes the steps that come next and touch nothing but constants: nobody sees them, and they
-    /// see nobody.
+    /// Takes the next steps as long as they access only constants: no other process can observe or
+    /// influence them.
     fn pass_over(&self, s: &mut Scratch) {
         for _ in 0..MOST_PASSED_OVER {
             let pc = s.frame[s.block + PC];
@@ -164,7 +164,7 @@ impl Machine {
         }
     }
 
-    /// The initial frame, settled.
+    /// The initial frame, normalised.
     pub(crate) fn initial(&self) -> Result<Frame, Outcome> {
         let mut scratch = Scratch { frame: self.layout.first.clone(), ..Scratch::default() };
         scratch.frame.extend_from_slice(&self.code.setup_locals);
@@ -180,12 +180,12 @@ impl Machine {
         }
         let mut frame = scratch.frame;
         frame.truncate(self.layout.slots);
-        self.settle(&mut frame, &mut scratch.walk);
+        self.normalise(&mut frame, &mut scratch.walk);
         Ok(frame)
     }
 
-    pub(crate) fn settle(&self, frame: &mut [i32], walk: &mut Walk) {
-        heap::settle(&self.layout, &self.of, frame, walk);
+    pub(crate) fn normalise(&self, frame: &mut [i32], walk: &mut Walk) {
+        heap::normalise(&self.layout, &self.of, frame, walk);
     }
 
     /// Words of the sets of bits in an [`Access`].
@@ -203,8 +203,8 @@ impl Machine {
     }
 
     /// The beginning of a round of a loop within a step, which has chosen since `before`. Choices
-    /// that lead to where others have led are not followed; a loop that comes back to a state
-    /// without a choice has no end.
+    /// that lead to a state that others have reached are not followed; a loop that returns to a
+    /// state without a choice is endless.
     fn round(&self, body: &[Act], before: usize, s: &mut Scratch) -> Result<(), Stop> {
         if s.taken == before || s.taken < s.given {
             return Ok(());
@@ -224,14 +224,14 @@ impl Machine {
         frame[self.layout.block(process) + PC] > 0
     }
 
-    /// Whether it is an error that nobody can move. Executions that are restricted to simple ones
-    /// say nothing of the others.
+    /// Whether a deadlock is an error. The restriction to simple executions says nothing about the
+    /// others.
     pub(crate) fn finds_deadlocks(&self) -> bool {
         self.changing.is_none()
     }
 
     /// Begins the enumeration of a process's steps. Call [`Machine::step`] until
-    /// [`Scratch::advance`] says false.
+    /// [`Scratch::advance`] returns false.
     pub(crate) fn begin(&self, scratch: &mut Scratch, recording: bool) {
         scratch.choices.clear();
         scratch.recording = recording;
@@ -240,8 +240,8 @@ impl Machine {
         scratch.met.clear();
     }
 
-    /// Takes the step that `scratch.choices` names, from a frame. The new frame is left unsettled,
-    /// as nodes keep their names.
+    /// Takes the step that `scratch.choices` identifies, from a frame. The new frame is not
+    /// normalised, so that nodes keep their names.
     pub(crate) fn step(&self, from: &[i32], process: usize, scratch: &mut Scratch) -> Outcome {
         scratch.frame.clear();
         scratch.frame.extend_from_slice(from);
@@ -274,7 +274,7 @@ impl Machine {
             let args = &self.program.calls[call].args;
             scratch.frame[at..at + args.len()].copy_from_slice(args);
             if self.points != Points::Labelled {
-                let what = What::Call(call as u16);
+                let what = LabelKind::Call(call as u16);
                 scratch.labels.push(Label { process: process as u8, what });
             }
             self.run(&self.code.entries[operation], scratch)
@@ -401,7 +401,7 @@ impl Machine {
                     let number = self.results(results, s)?;
                     let operation = s.operation.unwrap_or_default() as u16;
                     if self.points != Points::Labelled {
-                        let what = What::Return(operation, number);
+                        let what = LabelKind::Return(operation, number);
                         s.labels.push(Label { process: s.process as u8, what });
                     }
                     let end = s.block + self.layout.stride;
@@ -424,7 +424,7 @@ impl Machine {
             Points::None => {}
             Points::Marked => {
                 let number = results.map(|r| self.results(r, s)).transpose()?;
-                s.labels.push(Label { process, what: What::Lin(number) });
+                s.labels.push(Label { process, what: LabelKind::Lin(number) });
             }
             Points::Labelled => {
                 let Some(results) = results else {
@@ -437,7 +437,7 @@ impl Machine {
                 let Some(&call) = self.call_numbers.get(&(operation, args)) else {
                     return Err(fault("an argument was changed before its point"));
                 };
-                s.labels.push(Label { process, what: What::Point(call, number) });
+                s.labels.push(Label { process, what: LabelKind::Point(call, number) });
             }
         }
         Ok(())

@@ -1,15 +1,15 @@
-//! The visited set: exact, a few words a state.
+//! The visited set: exact, a few words per state.
 //!
 //! States are records of 32-bit words (the packed frame, then the number of the specification set),
-//! appended to a list in the order in which they were found; as the search is breadth first, the
-//! list is also the queue. A table of 32-bit entries finds them: each is the number of a state with
-//! as many bits of its hash as are left over, so that a wrong candidate is nearly always refused
-//! without a look at the list. Growing throws the table away and fills it again from the list:
-//! there are never two of them. Cost: the words, and 5 to 10 bytes a state.
+//! appended to a list in the order in which they were found. The search is breadth first, so the
+//! list is also the queue. A table of 32-bit entries finds them: each entry is the number of a
+//! state, with as many bits of its hash as are left over, so that a wrong candidate is nearly
+//! always rejected without reading the list. To grow, the table is freed and refilled from the
+//! list, so that there are never two tables. Cost: the words, and 5 to 10 bytes per state.
 //!
-//! With antichains, entries are found by the frame alone; of two sets for the same frame of which
-//! one includes the other only the smaller stays. A state that was evicted stays in the list,
-//! marked dead, and is not counted.
+//! With antichains, entries are found by the frame alone. If one of two sets for the same frame
+//! includes the other, only the smaller one stays. An evicted state stays in the list, marked dead,
+//! and is not counted.
 
 /// States a piece of the list.
 const PIECE: usize = 1 << 9;
@@ -25,14 +25,14 @@ pub(crate) fn hash(words: &[u32]) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// Equality of a few words: shorter than a call to compare memory.
+/// Equality of a few words: faster than a call to compare memory.
 fn same(a: &[u32], b: &[u32]) -> bool {
     a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 /// One part of the visited set. Frames belong to shards by their hash.
 pub(crate) struct Shard {
-    /// Words a record; the last one is the set.
+    /// Words per record; the last one is the set.
     width: usize,
     antichain: bool,
     pieces: Vec<Vec<u32>>,
@@ -72,7 +72,7 @@ impl Shard {
         self.len - self.dead_count
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         (self.pieces.len() * PIECE * self.width * 4 + self.table.len() * 4 + self.dead.len() * 8)
             as u64
@@ -109,7 +109,7 @@ impl Shard {
         self.fill();
     }
 
-    /// Marks of dead states, 64 a word.
+    /// Marks of dead states, 64 per word.
     pub(crate) fn dead(&self) -> &[u64] {
         &self.dead
     }
@@ -138,14 +138,14 @@ impl Shard {
         (hash >> 32) as u32 & !(u32::MAX >> (32 - self.bits))
     }
 
-    /// Adds a record; false where it was there. Records are compared in full.
+    /// Adds a record; returns false if it was already there. Records are compared in full.
     pub(crate) fn insert(&mut self, record: &[u32]) -> bool {
         let before = self.len;
         self.find_or_insert(record);
         self.len > before
     }
 
-    /// The number of a record, which is added where it was not there.
+    /// The number of a record, which is added if it is new.
     pub(crate) fn find_or_insert(&mut self, record: &[u32]) -> usize {
         debug_assert!(!self.antichain);
         self.grow_if_full();
@@ -171,8 +171,8 @@ impl Shard {
         id
     }
 
-    /// Adds a record unless a set that is included in its own is there for the same frame; evicts
-    /// those that include its own.
+    /// Adds a record unless the table has a subset of its set for the same frame; evicts the
+    /// supersets.
     pub(crate) fn insert_minimal(
         &mut self,
         record: &[u32],
@@ -221,7 +221,7 @@ impl Shard {
         true
     }
 
-    /// Four of five places may be taken, and every number must fit.
+    /// At most four fifths of the places may be taken, and every number must fit.
     fn grow_if_full(&mut self) {
         if self.entries * 5 < self.table.len() * 4 && self.len + 1 < self.table.len() {
             return;

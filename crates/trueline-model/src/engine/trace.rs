@@ -1,16 +1,16 @@
-//! A counterexample: concrete steps of concrete processes, with what was seen and what the
-//! specification still allowed.
+//! A counterexample: concrete steps of concrete processes, with the observations and the remaining
+//! states of the specification.
 //!
-//! A search stores one state an orbit. The trace is made by walking again from the real initial
-//! state: at each step some step of some process leads into the orbit of the next stored state
-//! (Lemma 2 of the paper), and the first such is taken. No permutation needs to be kept, and the
-//! trace is a run of the model as it stands.
+//! A search stores one state per orbit. The trace is built by walking again from the real initial
+//! state: at each step, some step of some process leads into the orbit of the next stored state
+//! (Lemma 2 of the paper), and the first such step is taken. No permutation needs to be kept, and
+//! the trace is a run of the unreduced model.
 
 use std::sync::Mutex;
 
 use super::cartesian::Choices;
 use super::expand::{Hit, Reductions, Worker, Wrong};
-use super::label::{Label, What, results_of};
+use super::label::{Label, LabelKind, results_of};
 use super::layout::{Frame, PC};
 use super::search::{Led, SHARDS};
 use super::spec_sets::{EMPTY, SpecSets};
@@ -18,7 +18,7 @@ use super::step::{Machine, Outcome};
 
 use crate::program::{CallId, LocationId};
 
-/// What a step showed.
+/// What a step makes visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The operation was called.
@@ -32,28 +32,28 @@ pub enum Event {
 /// One step of a counterexample.
 #[derive(Clone, Debug)]
 pub struct TraceStep {
-    /// Who.
+    /// The process.
     pub process: usize,
-    /// Where it stood; `None` where it was idle and called.
+    /// The location where it began; `None` if the process was idle and made a call.
     pub location: Option<LocationId>,
-    /// Which branch it took at each choice within the step, in order; the first one chooses the
-    /// call, where the process was idle and there is more than one.
+    /// The branch taken at each choice within the step, in order. If the process was idle and has
+    /// more than one possible call, the first choice selects the call.
     pub choices: Vec<u16>,
-    /// What was seen.
+    /// The visible events.
     pub events: Vec<Event>,
-    /// The cells of shared variables afterwards, in the order of
+    /// The cells of shared variables after the step, in the order of
     /// [`Program::shared`](crate::program::Program::shared).
     pub shared: Vec<i32>,
-    /// The cells of the own variables and locals of the process afterwards: own variables, then
-    /// those of its operation.
+    /// The cells of the process's own variables, then those of its operation's locals, after the
+    /// step.
     pub private: Vec<i32>,
-    /// Where it stands afterwards; `None` where it is idle.
+    /// The location after the step; `None` if the process is idle.
     pub at: Option<LocationId>,
-    /// States of the specification that explain what was seen so far, in words. Empty at the step
-    /// that nothing explains.
+    /// The states of the specification that explain the observations so far, as text. Empty at the
+    /// step that nothing explains.
     pub explained_by: Vec<String>,
-    /// At a return that nothing explains: the results that would have been explained. None where
-    /// the operation could not return at all.
+    /// At a return that nothing explains: the results that would have been explained; empty if the
+    /// operation could not return at all.
     pub possible: Vec<Vec<i32>>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn concrete(
             }
         })?;
     }
-    // The last step is wrong in the same way; where nobody can move there is none.
+    // The last step is faulty in the same way; in a deadlock there is no such step.
     if hit.wrong == Wrong::Stuck {
         return Some(trace);
     }
@@ -102,7 +102,7 @@ pub(crate) fn concrete(
     Some(trace)
 }
 
-/// The canonical records along the path, one a step; the last is the one before the wrong step.
+/// The canonical records along the path, one per step; the last is the one before the faulty step.
 fn orbits(
     worker: &mut Worker,
     path: &[(Vec<u32>, Option<Led>)],
@@ -154,7 +154,7 @@ fn forward(
                 for &label in &worker.scratch.labels.clone() {
                     let before = next;
                     next = worker.cache.after(next, label);
-                    if let (What::Return(operation, _), EMPTY) = (label.what, next) {
+                    if let (LabelKind::Return(operation, _), EMPTY) = (label.what, next) {
                         let operation = usize::from(operation);
                         possible = worker.cache.lock().possible(before, process, operation);
                     }
@@ -194,9 +194,9 @@ pub(crate) fn written(
         (pc > 0).then(|| pc as usize - 1)
     };
     let events = labels.iter().map(|label| match label.what {
-        What::Call(call) => Event::Call(call.into()),
-        What::Lin(_) | What::Point(..) => Event::Lin,
-        What::Return(operation, number) => {
+        LabelKind::Call(call) => Event::Call(call.into()),
+        LabelKind::Lin(_) | LabelKind::Point(..) => Event::Lin,
+        LabelKind::Return(operation, number) => {
             let types = &machine.program.operations[usize::from(operation)].results;
             Event::Return(results_of(types, number))
         }

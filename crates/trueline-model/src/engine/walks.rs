@@ -1,11 +1,11 @@
-//! Random runs in the hope of a violation: cheap, and they go deep, where breadth first search has
-//! to see everything that is shallow first.
+//! Random runs that may find a violation: they are cheap and go deep, whereas breadth first search
+//! must first visit everything shallow.
 //!
 //! Schedules are drawn as in probabilistic concurrency testing (Burckhardt and others, 2010): the
-//! process of the highest priority takes the steps, and at a few random moments it becomes the one
-//! of the lowest. So a process can rest in the middle of its operation while others perform whole
-//! ones, which is what most violations need. A process draws a new priority when it returns. The
-//! same seeds give the same runs.
+//! process of the highest priority takes the steps, and at a few random moments its priority
+//! becomes the lowest. So a process can rest in the middle of its operation while others perform
+//! whole ones, which most violations need. A process draws a new priority when it returns. The same
+//! seeds give the same runs.
 
 use trueline::rng::Rng;
 
@@ -23,8 +23,8 @@ const CHANGES: u64 = 4;
 /// The steps of a run whose last one nothing explains.
 pub(super) type Steps = Vec<(usize, Choices)>;
 
-/// Makes one run; its steps, if it ends in a violation of `sets`, and otherwise the error says how
-/// many it took. `see` is shown every state, and every step that goes wrong in another way.
+/// Makes one run. Returns its steps if it ends in a violation of `sets`; otherwise the error is the
+/// number of steps taken. `see` receives every state, and every step that fails in another way.
 pub(super) fn walk(
     machine: &Machine,
     mut sets: Option<&mut SpecSets>,
@@ -66,12 +66,12 @@ pub(super) fn walk(
                 return Ok(steps);
             }
         }
-        if scratch.labels.iter().any(|l| matches!(l.what, super::label::What::Return(..))) {
+        if scratch.labels.iter().any(|l| matches!(l.what, super::label::LabelKind::Return(..))) {
             priority[process] = random.below(1 << 32);
             put_last[process] = 0;
         }
         frame.clone_from(&scratch.frame);
-        machine.settle(&mut frame, &mut scratch.walk);
+        machine.normalise(&mut frame, &mut scratch.walk);
         see(&frame, None);
         if changes.contains(&now) {
             lowest -= 1;

@@ -1,12 +1,12 @@
 //! Random small models, for tests that compare engines.
 //!
 //! A model has two small shared variables, perhaps an owner, and two operations of a few random
-//! statements. Its specification is the same operations, each done at once: whether the object is
-//! linearizable depends on how its steps interleave, and many are not. [`varied`] models also have
-//! loops of local steps and of choices, one within another, loops that try again, locks that are
-//! taken in any order and kept, nodes that are freed, some of them too early, guards on what the
-//! process knows, assertions, arrays and records whose parts are read and written in one statement.
-//! The same seed gives the same text.
+//! statements. Its specification is the same operations, each executed atomically. So whether the
+//! object is linearizable depends on how its steps interleave, and many are not. [`varied`] models
+//! also have loops of local steps and of choices, nested loops, retry loops, locks that are taken
+//! in any order and kept, nodes that are freed, some of them too early, guards on local state,
+//! assertions, and arrays and records whose parts are read and written in one statement. The same
+//! seed gives the same text.
 
 mod calls;
 mod opaque;
@@ -91,11 +91,11 @@ fn write(seed: u64, varied: bool) -> String {
         }
         let mut text = String::new();
         body.iter().for_each(|s| write_statement(&mut text, s, 1, *name == "g", false));
-        // Where garbage is collected a node is forgotten rather than freed.
+        // With garbage collection, a node is dropped instead of freed.
         out.push_str(&if collected { text.replace("free(n)", "n = null") } else { text });
         out.push_str("  return r\n}\n\n");
     }
-    // What the node holds, and one; 0 where there is none.
+    // The value in the node, plus one; 0 if there is no node.
     let held = if shape.nodes { ", q: 0..3" } else { "" };
     let _ = writeln!(out, "spec {{\n  state x: 0..2, y: 0..2{owner}{held}{arrays}");
     for (name, body) in ["f", "g"].iter().zip(&bodies) {
@@ -125,7 +125,7 @@ struct Shape {
     nodes: bool,
     /// An array, and a record of the operation's.
     parts: bool,
-    /// Guards on what the process knows.
+    /// Guards on local state.
     guards: bool,
     /// Assertions, cells and nodes that are not there.
     faults: bool,
@@ -165,19 +165,19 @@ enum Statement {
     Keep(&'static str),
     /// The old value of a cell takes the place of the cell's number.
     Follow(&'static str),
-    /// Writes to a cell whose number the same statement changes.
+    /// Writes to a cell whose index the same statement changes.
     Entangle(&'static str),
     /// Exchanges the parts of a record.
     Exchange(&'static str),
     /// Declares an array in a loop, which is a new one in every round.
     Redeclare(&'static str),
-    /// Counts a local up, and waits in each round for what the process knows.
+    /// Increments a local, and waits in each round for a condition on local state.
     CountGuarded(&'static str, &'static str, u64),
-    /// Waits for what the process knows and, if there is one, a shared variable.
+    /// Waits for a condition on local state and, if given, a shared variable.
     Guard(&'static str, u64, Option<&'static str>),
-    /// Expects what may not be so.
+    /// Asserts a condition that may be false.
     Assert(&'static str, u64),
-    /// Reads a cell that may not exist.
+    /// Reads a cell that may be out of bounds.
     Beyond(&'static str),
 }
 
@@ -287,7 +287,7 @@ fn show(operand: &Operand, argument: bool) -> String {
     }
 }
 
-/// Writes a statement as the object has it, or as the specification, which knows neither `cas` nor
+/// Writes a statement as in the object, or as in the specification, which has neither `cas` nor
 /// `atomic`.
 fn write_statement(out: &mut String, statement: &Statement, depth: usize, arg: bool, spec: bool) {
     let margin = "  ".repeat(depth);

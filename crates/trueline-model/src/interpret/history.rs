@@ -1,4 +1,4 @@
-//! Histories, and whether some order of the operations explains them: every order is tried.
+//! Histories, and whether some order of the operations explains them, by trying every order.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::language::ast::SpecDecl;
 use crate::language::types::Ty;
 use crate::program::Call;
 
-/// What a step shows.
+/// What a step makes visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// Which of the program's calls.
@@ -59,8 +59,8 @@ impl History {
 }
 
 impl Interpreter<'_> {
-    /// Whether some order of the operations, which keeps the order of those that do not overlap, is
-    /// one of the specification.
+    /// Whether the specification allows some order of the operations that preserves the order of
+    /// those that do not overlap.
     pub(super) fn explained(&self, history: &History) -> bool {
         let mut failed = BTreeSet::new();
         self.search(history, 0, &self.first_state(), &mut failed)
@@ -81,7 +81,7 @@ impl Interpreter<'_> {
         if failed.contains(&(done, state.clone())) {
             return false;
         }
-        // Whoever was called before the first return that is left can be next.
+        // An operation that was called before the first remaining return can be next.
         let end = (0..operations.len())
             .filter(|i| open(*i))
             .filter_map(|i| operations[i].returned.as_ref().map(|(at, _)| *at))
@@ -98,8 +98,8 @@ impl Interpreter<'_> {
         false
     }
 
-    /// Whether the specification explains that everyone who has not returned waits: after some
-    /// order of those who have, nobody else can be done.
+    /// Whether the specification explains that all operations without a return wait: after some
+    /// order of the others, none of them can be done.
     pub(super) fn explains_waiting(&self, history: &History) -> bool {
         self.waits_after(history, 0, &self.first_state(), &mut BTreeSet::new())
     }
@@ -161,7 +161,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The states after the operation took effect with the result that was seen.
+    /// The states after the operation took effect with the observed result.
     fn after(&self, state: &State, operation: &Operation) -> Vec<State> {
         let Call { operation: op, args } = &self.program.calls[operation.call];
         let (argument_types, result_type) = &self.signatures[*op];

@@ -1,9 +1,9 @@
 //! An interpreter of models that shares no code with the engine: it replays counterexamples, and
 //! searches small models naively.
 //!
-//! It walks the syntax tree (`walk`) on values that mean what they are (`value`). `replay` accepts
-//! counterexamples and says what their steps did (`notes`); `naive` tries every run, and `history`
-//! every order of the operations.
+//! It walks the syntax tree (`walk`) on structured values (`value`). `replay` checks
+//! counterexamples and records what their steps did (`notes`); `naive` tries every run, and
+//! `history` every order of the operations.
 
 mod history;
 mod naive;
@@ -34,7 +34,7 @@ use steps::{Choices, Entry, Point};
 use value::Value;
 use walk::{Flow, Rules, Stop, Walk, World};
 
-/// A state of the model, with what each process has done in its operation.
+/// A state of the model, with the progress of each process in its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Configuration {
     world: World,
@@ -44,7 +44,7 @@ struct Configuration {
 #[derive(Clone, Debug, Default)]
 struct Process {
     running: Option<Running>,
-    /// How many operations have returned, where their number is bounded.
+    /// How many operations have returned, if their number is bounded.
     finished: u32,
 }
 
@@ -52,10 +52,9 @@ struct Process {
 #[derive(Clone, Debug)]
 struct Running {
     call: usize,
-    /// What its accesses and choices gave so far.
+    /// The results of its accesses and choices so far.
     log: Vec<Entry>,
-    /// Where the process stands. Of two logs that lead to the same point one is as good as the
-    /// other.
+    /// The location of the process. Two logs that lead to the same point are interchangeable.
     point: Point,
 }
 
@@ -112,7 +111,7 @@ struct Done {
 struct Interpreter<'m> {
     rules: Rules<'m>,
     program: &'m Program,
-    /// Calls and returns are seen. In a trace that follows linearization points they are not.
+    /// Whether calls and returns are visible. In a trace of linearization points they are not.
     visible: bool,
     /// The types of each operation's arguments and of its result.
     signatures: Vec<(Vec<Ty>, Ty)>,
@@ -173,7 +172,7 @@ impl<'m> Interpreter<'m> {
         Ok(Configuration { world, processes })
     }
 
-    /// Whether nobody can take a step, and somebody is within an operation.
+    /// Deadlock: no process can take a step, and some process is within an operation.
     fn is_stuck(&self, configuration: &Configuration) -> bool {
         let mut processes = 0..configuration.processes.len();
         configuration.processes.iter().any(|process| process.running.is_some())
@@ -284,7 +283,7 @@ impl<'m> Interpreter<'m> {
         }
     }
 
-    /// The events of a step in the interpreter's words. `current` is the operation that the process
+    /// The events of a step in the interpreter's types. `current` is the operation that the process
     /// performs.
     fn events(&self, events: &[Event], current: &mut usize) -> Vec<Seen> {
         let mut out = Vec::new();
@@ -305,7 +304,8 @@ impl<'m> Interpreter<'m> {
         out
     }
 
-    /// Whether the shared variables hold what the trace says. Pointers have other numbers there.
+    /// Whether the shared variables have the values of the trace. Pointers have other numbers
+    /// there.
     fn agrees(&self, world: &World, numbers: &[i32]) -> bool {
         let types = self.rules.types;
         let mut at = 0;
@@ -331,7 +331,7 @@ impl<'m> Interpreter<'m> {
     }
 }
 
-/// The scalars of a value that make up the leaf of this number of its type, in order.
+/// The scalars of a value that form the leaf with this number in its type, in order.
 fn scalars<'v>(types: &Types, ty: &Ty, value: &'v Value, index: usize, out: &mut Vec<&'v Value>) {
     match (ty, value) {
         (Ty::Array { of, .. }, Value::List(items)) => {

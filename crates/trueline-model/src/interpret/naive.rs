@@ -7,13 +7,13 @@ use super::{Configuration, Interpreter, Taken};
 use crate::language::{Model, Semantics};
 use crate::program::{OpId, Program};
 
-/// What a naive search found.
+/// The result of a naive search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naive {
-    /// Every history is one of the specification, and nobody waits for ever but where the
+    /// Every history is one of the specification, and no process waits for ever unless the
     /// specification does.
     Verified,
-    /// One is not, or the model does what it must not, or somebody waits.
+    /// Some history is not, the model makes an error, or a process waits.
     Violation,
     /// More than the limit.
     TooLarge,
@@ -62,9 +62,8 @@ pub fn search_naively(
     Ok(Naive::Verified)
 }
 
-/// The operations that a process can be within where nobody can take a step any more, by trying
-/// every run; `None` where there are more states than the limit, or the model does what it must
-/// not.
+/// The operations within which a process can be when no process can take a step any more, by trying
+/// every run. `None` if there are more states than the limit, or the model makes an error.
 pub fn stuck_naively(
     model: &Model,
     semantics: Semantics,
@@ -76,19 +75,20 @@ pub fn stuck_naively(
     Ok(Graph::build(&interpreter, program, limit)?.map(|graph| graph.stuck()))
 }
 
-/// What a naive check of progress found.
+/// The result of a naive check of progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NaiveProgress {
-    /// The operations that a process can be within where nobody can take a step.
+    /// The operations within which a process can be when no process can take a step.
     pub stuck: BTreeSet<OpId>,
-    /// Nobody can come to wait within an operation for ever, whatever the others do.
+    /// No process can come to wait within an operation for ever, whatever the others do.
     pub deadlock_free: bool,
-    /// Nobody waits within an operation, in no state, and nobody runs for ever without somebody
-    /// returning.
+    /// No process waits within an operation in any state, and none runs for ever without some
+    /// operation returning.
     pub lock_free: bool,
-    /// By operation: whether who calls it returns, whoever runs.
+    /// By operation: whether every call returns under any scheduling.
     pub responds: Vec<bool>,
-    /// By operation: whether who calls it returns, if everyone who can always move does so at last.
+    /// By operation: whether every call returns if each process that can always move eventually
+    /// does.
     pub responds_fairly: Vec<bool>,
 }
 
@@ -102,7 +102,7 @@ struct Graph {
     arriving: Vec<Vec<usize>>,
 }
 
-/// Whether nobody can move.
+/// Whether no process can move.
 fn is_stuck(state: &[(Option<OpId>, bool)]) -> bool {
     state.iter().all(|(_, moves)| !moves)
 }
@@ -154,7 +154,7 @@ pub fn progress_naively(
 }
 
 impl Graph {
-    /// Nothing where the limit is reached or the model does what it must not.
+    /// `None` if the limit is reached or the model makes an error.
     fn build(
         interpreter: &Interpreter,
         program: &Program,
@@ -198,13 +198,13 @@ impl Graph {
         Ok(Some(graph))
     }
 
-    /// The operations that a process is within where nobody can move.
+    /// The operations within which a process is when no process can move.
     fn stuck(&self) -> BTreeSet<OpId> {
         let states = self.states.iter().filter(|state| is_stuck(state));
         states.flatten().filter_map(|(within, _)| *within).collect()
     }
 
-    /// Whether the process can take a step here, or where the others can lead to.
+    /// Whether the process can take a step here, or in a state to which the others can lead.
     fn may_move(&self, state: usize, process: usize) -> bool {
         let mut later = self.reached(state, true, &|_| true);
         later.insert(state);

@@ -1,7 +1,7 @@
-//! What a person wants to know of a step: its line, what it read and wrote, whether a `cas`
-//! succeeded, and which variables and nodes are other than before.
+//! A readable account of a step: its line, what it read and wrote, whether a `cas` succeeded, and
+//! which variables and nodes changed.
 //!
-//! A [`Note`] is made from the interpreter's own states, so that it is a second account of the run,
+//! A [`Note`] comes from the interpreter's own states, so that it is a second account of the run,
 //! in which a node keeps its name from its allocation to the end.
 
 use super::Configuration;
@@ -13,12 +13,12 @@ use crate::language::types::{Ty, Types};
 /// An access to shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does: `reads`, `writes`, `cas`, `swap`, `fetch_add`, `ll`, `sc`, `vl`, `locks`,
-    /// `unlocks`, `frees`, `makes`.
+    /// The kind of the access: `reads`, `writes`, `cas`, `swap`, `fetch_add`, `ll`, `sc`, `vl`,
+    /// `locks`, `unlocks`, `frees`, `makes`.
     pub kind: &'static str,
-    /// Where, with its indices as numbers: `A[2]`, `#1.next`.
+    /// The place, with its indices as numbers: `A[2]`, `#1.next`.
     pub place: String,
-    /// What was read; what was written where nothing was read.
+    /// The value read, or the value written if nothing was read.
     pub value: String,
     /// Of `cas`, `sc` and `vl`: whether it succeeded.
     pub succeeded: Option<bool>,
@@ -35,7 +35,7 @@ pub struct Note {
     pub arrives: bool,
     /// Its accesses, in order.
     pub accesses: Vec<Access>,
-    /// What was written and is as before, and its value.
+    /// What was written without a change, and its value.
     pub kept: Vec<(String, String)>,
     /// Cells of shared variables that changed, and their new values.
     pub shared: Vec<(String, String)>,
@@ -45,7 +45,7 @@ pub struct Note {
     pub locals: Vec<(String, String)>,
 }
 
-/// A value in words.
+/// A value as text.
 pub(super) fn show(types: &Types, ty: &Ty, value: &Value) -> String {
     match (value, ty) {
         (Value::Nothing, Ty::Lock) => "free".into(),
@@ -108,7 +108,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the last access did what it was to do.
+    /// Records whether the last access succeeded.
     pub(super) fn mark_success(&mut self, succeeded: bool) {
         if let Some(last) = self.accesses.last_mut() {
             last.succeeded = Some(succeeded);
@@ -134,8 +134,8 @@ impl Walk<'_> {
     }
 }
 
-/// The note of a step of the process between two states; without the second the step ended in a
-/// fault.
+/// The note of a step of the process between two states; without the second state, the step ended
+/// in a fault.
 pub(super) fn note(
     types: &Types,
     source: &str,
@@ -225,7 +225,7 @@ fn differences(
 /// The line on which a statement begins, and its text there: a line may hold several.
 fn line_of(source: &str, at: Span) -> (u32, String) {
     let (line, _) = at.line_column(source);
-    // The first word of `atomic if` stands before the statement that has the accesses.
+    // The first word of `atomic if` precedes the statement that makes the accesses.
     let before = source.get(..at.start as usize).unwrap_or("").trim_end();
     let start = match before.ends_with("atomic") {
         true => before.len() - "atomic".len(),

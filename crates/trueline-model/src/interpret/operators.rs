@@ -1,4 +1,4 @@
-//! Operators, built-in functions and methods, on values that mean what they are.
+//! Operators, built-in functions and methods, on structured values.
 
 use super::value::Value;
 use super::walk::{Place, Root, Stop, Walk, Walked, cells, fault, same};

@@ -1,4 +1,4 @@
-//! Variables, cells and fields: finding, seeing and changing what is there.
+//! Variables, cells and fields: resolving, reading and changing them.
 
 use super::value::{Part, Value};
 use super::walk::{Place, Root, Stop, Walk, Walked, cells, fault, shaped};
@@ -53,8 +53,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a declaration with this value costs a step under PAT's semantics, where calls do,
-    /// and whatever could be a node.
+    /// Whether a declaration with this value costs a step under PAT's semantics, as calls do, and
+    /// anything that could be a node.
     pub(super) fn costs(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Field(..) | ExprKind::New(..) => true,
@@ -117,7 +117,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is there, without an access.
+    /// The value of a place, without an access.
     pub(super) fn see(&self, place: &Place) -> Walked<&Value> {
         let root = match place.root {
             Root::Scope(at) => &self.scope[at].2,
@@ -140,8 +140,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An error where the place is in a node that was freed, and nobody said that such nodes may be
-    /// used.
+    /// An error if the place is in a freed node, unless the model allows the use of such nodes.
     pub(super) fn require_live(&self, place: &Place) -> Walked<()> {
         match place.root {
             Root::Heap(node) if self.rules.guards_freed && self.world.heap[node].freed => {
@@ -183,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Changes what is there, without an access; links are broken.
+    /// Changes a place, without an access; clears its links.
     pub(super) fn put(&mut self, place: &Place, value: Value) -> Walked<()> {
         let ty = self.type_of(place).ok_or_else(|| Stop::Fault("there is no such cell".into()))?;
         let value = shaped(&ty, value);

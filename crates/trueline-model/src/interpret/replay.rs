@@ -1,11 +1,11 @@
 //! Replays counterexamples.
 //!
 //! A counterexample is accepted if the model has a run in which these processes take these steps,
-//! show these calls and returns and leave these values in the shared variables, and if what is said
-//! of its end is true: no order of the operations satisfies the specification, by trying them all;
-//! or there is the fault; or nobody can take a step and the specification does not explain that. A
-//! step is the same here and in the engine. Where one leaves something open (which node an
-//! allocation reuses), all possibilities are followed.
+//! make these calls and returns visible and leave these values in the shared variables, and if the
+//! claim about its end is true: no order of the operations satisfies the specification, by trying
+//! them all; or the fault occurs; or no process can take a step and the specification does not
+//! explain that. A step is the same here and in the engine. If a step leaves something open (which
+//! node an allocation reuses), all possibilities are followed.
 
 use trueline::Budget;
 use trueline::budget::Exhausted;
@@ -23,7 +23,7 @@ const MOST_CONFIGURATIONS: usize = 5_000;
 /// Why a counterexample is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejected {
-    /// It is none, and why.
+    /// It is not one; the text says why.
     Mismatch(String),
     /// The budget is spent.
     Spent(Exhausted),
@@ -44,10 +44,10 @@ impl std::fmt::Display for Rejected {
     }
 }
 
-/// Says whether the counterexample is one; the error says where it is not a run of the model.
+/// Checks the counterexample; an error says where it is not a run of the model.
 ///
-/// `program` must be what the model compiles to under this semantics: its calls and types give
-/// names to the trace's numbers.
+/// `program` must be the result of compiling the model under this semantics: its calls and types
+/// map the trace's numbers to names.
 pub fn replay(
     model: &Model,
     semantics: Semantics,
@@ -58,7 +58,7 @@ pub fn replay(
     explained.map(drop).map_err(|rejected| rejected.to_string())
 }
 
-/// The same within a budget; what each step of an accepted counterexample did.
+/// The same within a budget; returns what each step of an accepted counterexample did.
 pub fn explain(
     model: &Model,
     semantics: Semantics,
@@ -70,7 +70,7 @@ pub fn explain(
     run(model, semantics, program, steps, Some(reason), budget)
 }
 
-/// What each of these steps from the initial state did, whatever comes of them.
+/// What each of these steps from the initial state did, without a claim about their end.
 pub fn follow(
     model: &Model,
     semantics: Semantics,
@@ -98,10 +98,10 @@ fn run(
         vec![(interpreter.initial()?, None)];
     let mut history = History::default();
     let mut current = vec![0; program.processes()];
-    // The process that is to fail, if one is, and whether it has failed here in the operation that
-    // it performs. What a process computes from what it knows costs nothing here and is done at
-    // once, while the engine may do it together with the next access: a fault is then seen here
-    // with the access before, and whatever others do in between cannot prevent it.
+    // The process that is to fail, if there is one, and whether it has failed here in its current
+    // operation. A computation on local state costs nothing here and happens at once, while the
+    // engine may fuse it with the next access. So a fault may appear here with the access before
+    // it, and nothing that other processes do in between can prevent it.
     let failing = match reason {
         Some(Reason::Fault(_)) => steps.last().map(|step| step.process),
         _ => None,
@@ -123,10 +123,10 @@ fn run(
             let (taken, faults) = interpreter.steps(from, step.process);
             for fault in faults {
                 let seen = fault.seen == events;
-                let told = story.add(*before, note(None, fault.done));
-                faulty.get_or_insert(told);
+                let notes = story.add(*before, note(None, fault.done));
+                faulty.get_or_insert(notes);
                 if failing == Some(step.process) && seen {
-                    failed_before.get_or_insert(told);
+                    failed_before.get_or_insert(notes);
                 }
             }
             for taken in taken.into_iter().filter(|taken| taken.seen == events) {
@@ -134,18 +134,18 @@ fn run(
                     && !next.iter().any(|(known, _)| *known == taken.to)
                     && next.len() < MOST_CONFIGURATIONS;
                 if fits {
-                    let told = story.add(*before, note(Some(&taken.to), taken.done));
-                    next.push((taken.to, told));
+                    let notes = story.add(*before, note(Some(&taken.to), taken.done));
+                    next.push((taken.to, notes));
                 }
             }
         }
         if last && failing.is_some() {
-            let told = faulty.or(failed_before);
+            let notes = faulty.or(failed_before);
             let why = || Rejected::Mismatch(format!("{at}: there is no fault"));
-            return told.map(|told| story.tell(told)).ok_or_else(why);
+            return notes.map(|notes| story.up_to(notes)).ok_or_else(why);
         }
-        if let Some(told) = failed_before.filter(|_| next.is_empty()) {
-            return Ok(story.tell(told));
+        if let Some(notes) = failed_before.filter(|_| next.is_empty()) {
+            return Ok(story.up_to(notes));
         }
         if failing == Some(step.process) && events.iter().any(|e| matches!(e, Seen::Return(..))) {
             failed_before = None;
@@ -158,9 +158,9 @@ fn run(
         }
         configurations = next;
     }
-    let first = configurations.first().and_then(|(_, told)| *told);
+    let first = configurations.first().and_then(|(_, notes)| *notes);
     match reason {
-        None => Ok(story.tell(first)),
+        None => Ok(story.up_to(first)),
         Some(Reason::Deadlock) => {
             let stuck = configurations.iter().find(|(c, _)| interpreter.is_stuck(c));
             match stuck {
@@ -168,14 +168,14 @@ fn run(
                 Some(_) if interpreter.explains_waiting(&history) => {
                     Err("the specification lets the operations wait".to_string().into())
                 }
-                Some((_, told)) => Ok(story.tell(*told)),
+                Some((_, notes)) => Ok(story.up_to(*notes)),
             }
         }
         Some(_) => match interpreter.explained(&history) {
             true => {
                 Err("the operations have an order that the specification allows".to_string().into())
             }
-            false => Ok(story.tell(first)),
+            false => Ok(story.up_to(first)),
         },
     }
 }
@@ -193,15 +193,15 @@ impl Story {
     }
 
     /// The notes up to this one, in order.
-    fn tell(&self, last: Option<usize>) -> Vec<Note> {
-        let mut told = Vec::new();
+    fn up_to(&self, last: Option<usize>) -> Vec<Note> {
+        let mut notes = Vec::new();
         let mut at = last;
         while let Some(number) = at {
             let (before, note) = &self.notes[number];
-            told.push(note.clone());
+            notes.push(note.clone());
             at = *before;
         }
-        told.reverse();
-        told
+        notes.reverse();
+        notes
     }
 }

@@ -1,10 +1,10 @@
 //! Where the steps of a walk begin and end.
 //!
-//! An access or a choice happens once, and is read from the log on later walks ([`Walk::once`]). A
-//! step ends before the second thing that counts, and before the head of a loop that it has passed
-//! already ([`Walk::head`]), as in the engine. A loop within one step goes round in that step;
-//! where it chooses, each state that its choices lead to is followed once, so that there are no
-//! more walks than states.
+//! An access or a choice happens once, and later walks read it from the log ([`Walk::once`]). A
+//! step ends before the second counted access or choice, and before the head of a loop that it has
+//! already passed ([`Walk::head`]), as in the engine. A loop within one step makes all its rounds
+//! in that step. If it chooses, each state that its choices lead to is followed once, so that there
+//! are no more walks than states.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -17,28 +17,29 @@ use crate::language::ast::{Expr, Stmt, StmtKind};
 use crate::language::types::Ty;
 use crate::program::MOST_ROUNDS;
 
-/// What happened once in an operation, and is not done again when the operation is walked again.
+/// An event that happens once in an operation, and is not repeated when the operation is walked
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// An access or a choice, and what it gave.
+    /// An access or a choice, and its result.
     Gave(Value),
-    /// A step ended at the head of a loop: that many heads were passed since the entry before.
+    /// A step ended at the head of a loop, after passing this many heads since the previous entry.
     Paused(u32),
 }
 
-/// Where a process stands within its operation, and all that it knows: what it does next depends on
+/// The location of a process within its operation, and its local state: its next step depends on
 /// nothing else of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     statements: Vec<Span>,
     scope: Vec<(String, Ty, Value)>,
     own: Vec<(String, Ty, Value)>,
-    /// What the statement that it is within has given so far.
+    /// The results so far of the current statement.
     begun: Vec<Entry>,
 }
 
 impl Point {
-    /// Says where it is without the types of what is known.
+    /// Writes the location without the types of the local state.
     pub(super) fn write_name(&self, out: &mut String) {
         for statement in &self.statements {
             let _ = write!(out, "{},", statement.start);
@@ -49,7 +50,7 @@ impl Point {
         let _ = write!(out, "{:?}", self.begun);
     }
 
-    /// What the process knows, by name.
+    /// The local state of the process, by name.
     pub(super) fn variables(&self) -> Vec<(String, Ty, Value)> {
         self.own.iter().chain(&self.scope).cloned().collect()
     }
@@ -59,13 +60,13 @@ impl Point {
 /// many choices it had made.
 pub(crate) type Rounds = HashMap<(u64, String), (usize, usize)>;
 
-/// A loop: where it stands, and how many choices had been made where it began.
+/// A loop: its place in the text, and how many choices had been made where it began.
 pub(super) struct Loop {
     pub(super) at: u64,
     pub(super) choices: usize,
 }
 
-/// What a walk is to choose, and what the walks before it have met.
+/// The choices of a walk, and the states met by earlier walks.
 #[derive(Default)]
 pub(crate) struct Choices {
     script: Vec<usize>,
@@ -73,7 +74,7 @@ pub(crate) struct Choices {
     rounds: Rounds,
 }
 
-/// The next sequence of choices, as an odometer counts; none after the last.
+/// The next sequence of choices, in odometer order; `None` after the last.
 fn next_script(mut script: Vec<usize>, arities: &[usize]) -> Option<Vec<usize>> {
     script.truncate(arities.len());
     while let Some(last) = script.pop() {
@@ -100,7 +101,7 @@ impl Walk<'_> {
         Some(Choices { script, run: self.run + 1, rounds: std::mem::take(&mut self.rounds) })
     }
 
-    /// Where the walk was abandoned.
+    /// The point where the walk was abandoned.
     pub(crate) fn point(&self) -> Point {
         Point {
             statements: self.statements.clone(),
@@ -135,7 +136,7 @@ impl Walk<'_> {
             if self.spent {
                 return Err(Stop::Suspended);
             }
-            // A call or a choice may stop before a guard, or pass through it: either is a run.
+            // A call or a choice may stop before a guard or pass through it; both are runs.
             if guard && (self.calling || self.chosen) && self.choice(2) == 0 {
                 return Err(Stop::Suspended);
             }
@@ -150,7 +151,7 @@ impl Walk<'_> {
         Ok(value)
     }
 
-    /// What comes now is part of the step.
+    /// From here on, everything is part of the step.
     fn begin(&mut self) {
         if !self.begun {
             self.begun = true;
@@ -180,8 +181,7 @@ impl Walk<'_> {
         self.script[at]
     }
 
-    /// The head of a loop, where a round begins. A step that comes to a head that it has passed
-    /// ends there.
+    /// The head of a loop, where a round begins. A step ends at a head that it has already passed.
     pub(super) fn head(&mut self, of: &Loop, rounds: &mut u32) -> Walked<()> {
         *rounds += 1;
         if self.free > 0 || self.sequential {
@@ -209,8 +209,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A round that is part of a step. Where the loop chooses, the choices are followed that lead
-    /// to states of its own; a loop that comes back to a state without a choice has no end.
+    /// A round that is part of a step. If the loop chooses, only choices that lead to new states
+    /// are followed. A loop that returns to a state without a choice is endless.
     fn round_within_a_step(&mut self, of: &Loop, rounds: u32) -> Walked<()> {
         if rounds > MOST_ROUNDS {
             return fault("a loop does not end");
@@ -227,9 +227,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the statement is a guard that says when the operation may be called: it looks at
-    /// what the process knows, and nothing but declarations and other such guards comes before.
-    pub(super) fn says_when_to_call(&mut self, stmt: &Stmt) -> bool {
+    /// Whether the statement is a guard that decides when the operation may be called: it reads
+    /// only local state, and only declarations and other such guards precede it.
+    pub(super) fn guards_call(&mut self, stmt: &Stmt) -> bool {
         let begins = self.begins;
         self.begins &= match &stmt.kind {
             StmtKind::Local(variables) => {
@@ -242,7 +242,7 @@ impl Walk<'_> {
         begins && self.begins && matches!(stmt.kind, StmtKind::Await(_))
     }
 
-    /// A condition that is looked at as a whole: where it may read shared memory that is a step,
+    /// A condition that is evaluated as a whole: if it may read shared memory, that is a step,
     /// whatever it reads.
     pub(super) fn at_once(&mut self, condition: &Expr, guard: bool) -> Walked<bool> {
         if !self.fine() || !self.touches(condition) {
@@ -258,8 +258,8 @@ impl Walk<'_> {
     /// A condition that may wait.
     pub(super) fn guard(&mut self, condition: &Expr) -> Walked<bool> {
         if self.fine() && !self.touches(condition) && self.at == self.log.len() {
-            // What has happened in this step stays so, even if this waits for ever. The call may
-            // end before the guard, and be a step of its own. A choice ends before any guard.
+            // The earlier effects of this step remain even if this waits for ever. The call may end
+            // before the guard and be a step of its own. A choice ends before any guard.
             if self.spent || (self.calling || self.chosen) && self.choice(2) == 0 {
                 return Err(Stop::Suspended);
             }

@@ -1,4 +1,4 @@
-//! Values as the interpreter sees them: what they mean, not how they are packed.
+//! Values as the interpreter sees them: structured, not packed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ impl Value {
         inner.part(rest)
     }
 
-    /// The same, to be changed. A key that a map does not have is made when it is the last step.
+    /// The same, mutable. If the last part is a new key of a map, it is inserted.
     pub(crate) fn part_mut(&mut self, path: &[Part]) -> Option<&mut Value> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         let inner = match (self, first) {

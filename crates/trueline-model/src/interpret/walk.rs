@@ -1,11 +1,11 @@
 //! Walks the syntax tree of an operation for one step of a process.
 //!
-//! The interpreter keeps no program counter. What a process has done so far in its operation is the
-//! list of what its accesses and choices gave (`log`). To take a step the operation is walked again
-//! from its beginning: accesses that are in the log give what they gave before and touch nothing;
-//! the first new one is performed and written down; before the next new one the walk is abandoned.
-//! A step also ends before the head of a loop that it has passed already, as in the engine: a mark
-//! in the log says so. This costs time quadratic in the length of an operation and needs neither a
+//! The interpreter keeps no program counter. The progress of a process in its operation is the list
+//! of the results of its accesses and choices (`log`). To take a step, it walks the operation again
+//! from its beginning: accesses in the log return their earlier results and access nothing; the
+//! first new access is performed and logged; before the next new one the walk is abandoned. A step
+//! also ends before the head of a loop that it has already passed, as in the engine; a mark in the
+//! log records that. This costs time quadratic in the length of an operation and needs neither a
 //! compiler nor a continuation, so that it shares nothing with what it checks.
 
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ pub(super) struct HeapNode {
     pub(super) freed: bool,
 }
 
-/// What all walks of a model have in common.
+/// State shared by all walks of a model.
 pub(crate) struct Rules<'m> {
     pub(crate) ast: &'m Ast,
     pub(crate) types: &'m Types,
@@ -54,7 +54,7 @@ pub(crate) enum Stop {
     Suspended,
     /// A guard is false.
     Blocked,
-    /// The choices lead to where others have led before.
+    /// The choices lead to a state that other choices have reached.
     Known,
     Fault(String),
 }
@@ -75,27 +75,26 @@ pub(crate) struct Walk<'w> {
     pub(crate) log: Vec<Entry>,
     /// How much of the log has been walked through.
     pub(super) at: usize,
-    /// The step has done what it may.
+    /// The step has made its access.
     pub(crate) spent: bool,
     /// The operation is called in this step.
     pub(crate) calling: bool,
     /// Something was written down in this step that does not count: a choice.
     pub(super) chosen: bool,
-    /// The step has begun: what comes before it was part of the one before.
+    /// The step has begun: everything before was part of the previous step.
     pub(crate) begun: bool,
     /// The loops whose heads the step has passed.
     pub(super) passed: Vec<u64>,
     /// Heads of loops since the last entry of the log.
     pub(super) heads: u32,
-    /// The statements that the walk is within, and how long the log was where the innermost one
-    /// began.
+    /// The enclosing statements, and the length of the log where the innermost one began.
     pub(super) statements: Vec<Span>,
     pub(super) mark: usize,
-    /// What the step has accessed, and the statement of the first access.
+    /// The accesses of the step, and the statement of the first one.
     pub(crate) accesses: Vec<Access>,
     pub(crate) noted_at: Option<Span>,
-    /// Choices to take, and how many there were at each; the first `given` of them lead to where
-    /// the walk before this one led.
+    /// The choices to take, and how many branches each had; the first `given` of them lead to the
+    /// same place as those of the previous walk.
     pub(crate) script: Vec<usize>,
     pub(crate) arities: Vec<usize>,
     pub(super) given: usize,
@@ -113,7 +112,7 @@ pub(crate) struct Walk<'w> {
     pub(super) suspended: Vec<(usize, usize)>,
     /// Accesses cost nothing here: inside `atomic`, or in a statement under PAT's semantics.
     pub(super) free: u32,
-    /// Nothing came before but declarations and guards that say when the operation may be called.
+    /// Only declarations and guards that decide when the operation may be called came before.
     pub(super) begins: bool,
     /// In a specification or the initial statements nothing is a step.
     pub(crate) sequential: bool,
@@ -204,7 +203,7 @@ impl<'w> Walk<'w> {
         Ok(Flow::Next)
     }
 
-    /// Under PAT's semantics the statement costs a step, and what it accesses costs no more.
+    /// Under PAT's semantics the statement costs a step, and its accesses are free.
     fn statement(&mut self, stmt: &Stmt) -> Walked<Flow> {
         self.statements.push(stmt.span);
         self.mark = self.at;
@@ -214,7 +213,7 @@ impl<'w> Walk<'w> {
     }
 
     fn statement_within(&mut self, stmt: &Stmt) -> Walked<Flow> {
-        let says_when = self.says_when_to_call(stmt);
+        let says_when = self.guards_call(stmt);
         let pat = self.rules.semantics.is_pat() && self.free == 0 && !self.sequential;
         let costs = pat
             && !says_when
@@ -285,8 +284,8 @@ impl<'w> Walk<'w> {
                 let ty = Ty::Int { lo: i32::MIN, hi: i32::MAX };
                 let (mut rounds, mut value) = (0, low);
                 let outside = self.scope.len();
-                // No variable has this name: what the loop knows is part of where the process
-                // stands.
+                // No variable has this name: the state of the loop is part of the process's
+                // location.
                 self.scope.push((format!("{}..", name.text), ty.clone(), Value::Int(high)));
                 self.scope.push((name.text.clone(), ty, Value::Int(value)));
                 let flow = loop {

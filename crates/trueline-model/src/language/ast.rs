@@ -1,5 +1,4 @@
-//! The syntax tree of a model: what was written, with spans, before names are resolved and
-//! parameters are set.
+//! The syntax tree of a model, with spans, before names are resolved and parameters are set.
 
 use super::diagnostic::Span;
 
@@ -147,8 +146,8 @@ pub(crate) enum StmtKind {
     Skip,
     Assert(Expr),
     Either(Vec<Block>),
-    /// Decided by the parameters when the model is compiled; the other branch is not even looked
-    /// at.
+    /// The parameters decide it when the model is compiled; the other branch is not even
+    /// type-checked.
     When(Expr, Block, Block),
     /// The operation takes effect in this step.
     Lin,
@@ -229,8 +228,8 @@ pub(crate) enum SpecDecl {
 pub(crate) struct SpecOp {
     pub(crate) name: Name,
     pub(crate) args: Vec<Name>,
-    /// The types of the arguments; those of the object's operation where the specification is part
-    /// of a model.
+    /// The types of the arguments; if the specification is part of a model, those of the object's
+    /// operation.
     pub(crate) types: Vec<Type>,
     /// The type of the result, in the same case.
     pub(crate) result: Option<Type>,
@@ -255,7 +254,7 @@ pub(crate) struct Client {
     pub(crate) heap: Option<Heap>,
 }
 
-/// Processes that may call the same operations and are alike.
+/// Interchangeable processes that may call the same operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Role {
     /// None for `procs n`, where every process may call everything.
@@ -269,7 +268,7 @@ pub(crate) struct Role {
 #[derive(Clone, Debug)]
 pub(crate) struct RoleOp {
     pub(crate) op: Name,
-    /// `None` where `_` or nothing stands: the whole domain.
+    /// `None` for `_` or an omitted argument: the whole domain.
     pub(crate) args: Vec<Option<Expr>>,
 }
 
@@ -282,11 +281,9 @@ pub(crate) enum Ops {
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
     pub(crate) size: Expr,
-    /// True: a node that was freed is handed out again. False: nodes that nothing reaches are
-    /// collected.
+    /// True: freed nodes are reused. False: unreachable nodes are collected.
     pub(crate) reuse: bool,
-    /// A node that was freed may still be read and written, as where memory is never given back to
-    /// the system.
+    /// A freed node may still be read and written, as if memory were never returned to the system.
     pub(crate) recycle: bool,
 }
 

@@ -1,10 +1,10 @@
 //! Expressions and places of an operation: names resolved, types checked, one shared access at a
 //! time.
 //!
-//! A [`Value`] knows whether computing it reads shared memory. Before a second access is added to
-//! the same expression, the first is hoisted into a temporary, which is a step of its own; inside
-//! `atomic` and under PAT's semantics nothing needs to be hoisted but what a later part of the
-//! expression changes.
+//! A [`Value`] records whether computing it reads shared memory. Before a second access is added to
+//! the same expression, the first is hoisted into a temporary, which is a step of its own. Inside
+//! `atomic` and under PAT's semantics, only values that a later part of the expression changes are
+//! hoisted.
 
 use super::ast::{BinaryOp, Expr, ExprKind, Name};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
@@ -22,11 +22,11 @@ pub(super) struct Global {
     pub(super) name: String,
     pub(super) ty: Ty,
     pub(super) first: VarId,
-    /// Of a shared variable that is used with `ll`: the array of link flags of its first part.
+    /// For a shared variable that is used with `ll`: the array of link flags of its first part.
     pub(super) links: Option<VarId>,
 }
 
-/// What all operations see.
+/// What all operations can access.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Globals {
     pub(super) shared: Vec<Global>,
@@ -114,9 +114,9 @@ pub(super) struct Body<'a> {
     pub(super) atomic: u32,
     /// The next node cuts, in PAT's semantics and in atomic blocks.
     pub(super) fresh: bool,
-    /// Nothing came before but declarations and guards that say when the operation may be called.
+    /// Only declarations and guards that decide when the operation may be called came before.
     pub(super) begins: bool,
-    /// A part of the statement changes what a part before it reads.
+    /// A part of the statement changes what an earlier part reads.
     pub(super) entangled: bool,
     pub(super) locals: Vec<Variable>,
     /// Names that are visible, the latest last.
@@ -136,13 +136,13 @@ pub(super) struct Body<'a> {
     pub(super) result: Ty,
     /// A mark does not know the result: calls and returns must stay visible.
     pub(super) unlabelled: bool,
-    /// Own variables that are locals here, and where they begin.
+    /// Own variables that are locals here, and their offsets.
     pub(super) demoted: Vec<(usize, VarId)>,
     /// Inside a loop that runs within one step.
     pub(super) no_return: bool,
     /// Calls and returns are invisible: returning costs no step.
     pub(super) labelled: bool,
-    /// In the statements that make the initial state there is no process.
+    /// There is no process in the statements that make the initial state.
     pub(super) setup: bool,
 }
 
@@ -308,14 +308,15 @@ impl<'a> Body<'a> {
         Value { ty: value.ty, leaves, shared: false }
     }
 
-    /// Hoists the value if what comes next must not be done before it, or is another access.
-    pub(super) fn settle(&mut self, value: Value, next: &Expr) -> Value {
+    /// Hoists the value if the next expression must not be evaluated before it, or is another
+    /// access.
+    pub(super) fn hoist_before(&mut self, value: Value, next: &Expr) -> Value {
         let needed =
             value.shared && if self.fine() { self.touches(next) } else { has_effect(next) };
         if needed { self.hoist(value) } else { value }
     }
 
-    /// Whether computing the expression may access shared memory. May err on the side of yes.
+    /// Whether computing the expression may access shared memory. May err on the side of true.
     pub(super) fn touches(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(name) => {
@@ -332,7 +333,7 @@ impl<'a> Body<'a> {
 
     // ---- values
 
-    /// The value where a type is expected; the error says what is wrong with it.
+    /// The value converted to the expected type; an error if that is impossible.
     pub(super) fn coerce(
         &self,
         value: Value,
@@ -357,7 +358,7 @@ impl<'a> Body<'a> {
         self.value_into(expr, None)
     }
 
-    /// Computes a value; a result that needs a place of its own (of `swap`, say) goes to `into` if
+    /// Computes a value; if the result needs a place (of `swap`, say), it is stored in `into` if
     /// given.
     pub(super) fn value_into(&mut self, expr: &Expr, into: Option<&PlaceRef>) -> Parsed<Value> {
         let constant = |ty: Ty, value: i32| {
@@ -511,7 +512,7 @@ impl<'a> Body<'a> {
             return Ok(Value { ty: Ty::Bool, leaves: vec![leaf], shared: a.shared || b.shared });
         }
         let a = self.value(left)?;
-        let a = self.settle(a, right);
+        let a = self.hoist_before(a, right);
         let b = self.value(right)?;
         let shared = a.shared || b.shared;
         if matches!(op, BinaryOp::Equal | BinaryOp::Different) {
@@ -550,7 +551,7 @@ impl<'a> Body<'a> {
         equality(self.types, a, b, span)
     }
 
-    /// `none` becomes the number that stands for it.
+    /// `none` becomes its number.
     pub(super) fn widen(&self, value: Value, ty: &Ty) -> Vec<program::Expr> {
         match value.ty {
             Ty::Nothing => vec![program::Expr::Const(self.types.nothing(ty).unwrap_or(0))],
@@ -564,7 +565,7 @@ pub(super) fn local_place(first: VarId, ty: Ty) -> PlaceRef {
     PlaceRef { ty, root, indices, offset: 0, shared_address: false, cells }
 }
 
-/// A place of the scope's kind, for what is declared outside of operations.
+/// A place of the scope's kind, for declarations outside of operations.
 pub(super) fn shared_place(global: &Global) -> PlaceRef {
     let root = Root::Shared(global.first, global.links);
     PlaceRef { root, ..local_place(0, global.ty.clone()) }

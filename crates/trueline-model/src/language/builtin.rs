@@ -1,20 +1,19 @@
-//! `spec queue`: the specifications that trueline knows, as the checker of models steps them.
+//! `spec queue`: the built-in specifications, as the checker of models steps them.
 //!
-//! The specification is the one without types that everything uses ([`Opaque`]). What is added here
-//! is what a search over models needs and a search over histories does not: states as words,
-//! numbered alike in a run that goes on from a checkpoint, and every result that an operation may
-//! have, of which a history shows one. So [`Bridge`] is a [`SpecMachine`], as written
-//! specifications are, and no second form of a specification.
+//! The specification itself is the untyped one that the whole project uses ([`Opaque`]). This
+//! module adds what a search over models needs and a search over histories does not: states as
+//! words, with the same numbers in a run that resumes from a checkpoint, and every possible result
+//! of an operation, of which a history shows one. So [`Bridge`] is a [`SpecMachine`], like a
+//! written specification, and not a second form of a specification.
 //!
-//! States are interned: a state is one word, the number under which it was first met. How it was
-//! met (from which state, by which operation) is kept, so that another run can go the same ways and
-//! know which states the numbers of a checkpoint meant.
+//! States are interned: a state is one word, its number in order of appearance. The origin of each
+//! state (the previous state and the operation) is kept, so that another run can repeat the same
+//! steps and recover the meaning of the numbers in a checkpoint.
 //!
-//! What an operation returns is read as a result in a history is, by the same code
-//! ([`Builtin::decode`]): an operation without a result type returns nothing. In a state in which
-//! no value of the result type is legal, the operation waits: a `deq` whose type has no `none`
-//! waits for an element. A result type of which the specification understands no value at all is an
-//! error of the model.
+//! A returned value is decoded by the same code as a result in a history ([`Builtin::decode`]): an
+//! operation without a result type returns nothing. In a state in which no value of the result type
+//! is legal, the operation waits: a `deq` whose type has no `none` waits for an element. A result
+//! type without any value that the specification can decode is an error of the model.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -192,9 +191,9 @@ struct Make<'a> {
 }
 
 impl Make<'_> {
-    /// Refuses additions that return a number without saying which: a history is read as telling
-    /// either the totals before or those after, whichever explains all of it, but a model has many
-    /// histories.
+    /// Rejects additions that return a number without saying which. A history of such additions is
+    /// decoded as returning either the totals before or those after, whichever explains all of it,
+    /// but a model has many histories.
     fn require_clear_totals(&self) -> Parsed<()> {
         let total = Value::Int(0);
         for (op, signature) in self.ops.iter().zip(&self.signatures) {
@@ -245,8 +244,8 @@ impl Make<'_> {
 struct States {
     ids: HashMap<OpaqueState, i32, FixedState>,
     all: Vec<OpaqueState>,
-    /// By state: nothing for the first; else the state before, the operation, which of its
-    /// outcomes, and the arguments.
+    /// By state: empty for the first; otherwise the previous state, the operation, the number of
+    /// the outcome, and the arguments.
     origins: Vec<Vec<i32>>,
 }
 
@@ -255,7 +254,7 @@ struct Bridge {
     types: Types,
     signatures: Vec<Signature>,
     states: Mutex<States>,
-    /// By operation and arguments, what was asked for before.
+    /// By operation and arguments, the cached answers.
     meanings: Mutex<Meanings>,
     /// By state and renaming: the state in which values have other names.
     renamed: Mutex<HashMap<(i32, Box<[u8]>), i32, FixedState>>,
@@ -263,8 +262,8 @@ struct Bridge {
 
 type Meanings = HashMap<(OpId, Box<[i32]>), Arc<[Meaning]>, FixedState>;
 
-/// A value that an operation may return, and what the specification takes the call and its result
-/// for.
+/// A value that an operation may return, and the specification's decoding of the call and its
+/// result.
 struct Meaning {
     words: Box<[i32]>,
     op: OpaqueOp,
@@ -272,8 +271,8 @@ struct Meaning {
 }
 
 impl Bridge {
-    /// What the specification understands of all that the operation may return; the error says why
-    /// it understands nothing.
+    /// The specification's decoding of all values that the operation may return; an error if it can
+    /// decode none.
     fn understand(&self, signature: &Signature, args: &[i32]) -> Result<Arc<[Meaning]>, String> {
         let args: Vec<Value> =
             signature.args.iter().zip(args).map(|(ty, arg)| self.value(ty, *arg)).collect();
@@ -325,8 +324,8 @@ impl Bridge {
         })
     }
 
-    /// Every result that the operation may have here, with the state that follows, in an order that
-    /// never changes.
+    /// Every possible result of the operation here, with the next state, in an order that never
+    /// changes.
     fn outcomes(
         &self,
         state: i32,
@@ -397,7 +396,7 @@ impl Bridge {
     }
 
     /// The number of the state with this origin; states below `known` have the numbers that the
-    /// origin speaks of.
+    /// origin uses.
     fn met_again(&self, origin: &[i32], known: usize) -> Option<i32> {
         let [before, operation, which, args @ ..] = origin else {
             return origin.is_empty().then(|| self.id(self.spec.initial(), &[]));
@@ -455,8 +454,8 @@ impl SpecMachine for Bridge {
             match self.met_again(origin, number) {
                 Some(here) if here as usize == number => {}
                 Some(_) => {
-                    // Canonical states depend on the numbers: another numbering would not find its
-                    // own states again.
+                    // Canonical states depend on the numbers: with another numbering, the search
+                    // would not recognise its own states.
                     return Err("the specification has numbered its states in another order: \
                                 compile the model again before going on"
                         .into());

@@ -1,4 +1,4 @@
-//! The client of a model: how many processes there are, what they call, and which calls must be
+//! The client of a model: the number of processes, their calls, and the calls that must be
 //! answered.
 
 use super::ast::{self, Ast, Event, Expr, ExprKind, Ops, Property, Role};

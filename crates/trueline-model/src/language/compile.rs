@@ -1,9 +1,9 @@
-//! A syntax tree with its parameters into a [`Program`].
+//! Compiles a syntax tree and its parameters into a [`Program`].
 //!
-//! Order: parameters, processes, types, variables, the statements that make the initial state,
-//! operations, specification, calls. Operations are compiled twice: the first time finds which own
-//! variables keep a value from one operation to the next, for the others are plain locals in the
-//! default semantics.
+//! The order is: parameters, processes, types, variables, the statements that make the initial
+//! state, operations, specification, calls. Operations are compiled twice: the first pass finds
+//! which own variables keep a value from one operation to the next; in the default semantics the
+//! others are plain locals.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub(super) fn compile(
     for (id, (op, signature)) in ast.ops.iter().zip(&signatures).enumerate() {
         let (body, start) = operation(&types, &globals, mode, op, signature, labelled)?;
         let fused = !mode.pat || labelled;
-        // Where calls are invisible, a mark says which call it is the point of.
+        // If calls are invisible, a mark carries the arguments of its call.
         let told = if labelled { op.args.len() } else { 0 };
         let steps = body.flow.steps(start, fused, (id, told), locations.len(), source)?;
         locations.extend(steps.locations);
@@ -119,7 +119,7 @@ pub(super) fn compile(
             line: op.span.line_column(source).0 as u32,
         });
     }
-    // All own variables of a demoted declaration are unused; those that stay keep their places.
+    // All own variables of a demoted declaration are unused; the remaining ones keep their places.
     let own = match globals.demoted.iter().all(|demoted| *demoted) {
         true => Vec::new(),
         false => own,
@@ -172,7 +172,7 @@ pub(super) fn compile(
     })
 }
 
-/// Declares the types of a model, and how many nodes and, of each role, processes there are.
+/// Declares the types of a model, the number of nodes and, for each role, of processes.
 pub(super) fn declare_types(types: &mut Types, ast: &Ast) -> Parsed<Vec<usize>> {
     let counts = client::processes(types, &ast.client.roles)?;
     types.processes = counts.iter().sum();
@@ -425,7 +425,7 @@ pub(super) fn constant_values(
     }
 }
 
-/// Constants become the first values of variables; everything else is run before the first step.
+/// Constants become initial values of variables; everything else runs before the first step.
 fn setup(
     types: &Types,
     ast: &Ast,

@@ -1,7 +1,7 @@
-//! Errors in a model's text: where, what, and what to write instead.
+//! Errors in a model's text: the place, the problem, and a suggestion.
 //!
-//! A [`Diagnostic`] points at a span of the source. It is rendered as compilers do, with the line,
-//! carets under the span and a suggestion. Columns count characters, so that carets stand right
+//! A [`Diagnostic`] points at a span of the source. It is rendered like a compiler's error, with
+//! the line, carets under the span and a suggestion. Columns count characters, so that carets align
 //! under non-ASCII text too.
 
 use std::fmt::Write;
@@ -32,7 +32,7 @@ impl Span {
     }
 }
 
-/// One error of a model: a place, what is wrong there, and how to put it right.
+/// One error of a model: the place, the problem, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     span: Span,
@@ -56,17 +56,17 @@ impl Diagnostic {
         self
     }
 
-    /// Where it is.
+    /// Its place.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to write instead, where that is known.
+    /// What to write instead, if that is known.
     pub fn suggestion(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -82,7 +82,8 @@ impl Diagnostic {
         out
     }
 
-    /// The message with the line of the source below it, for callers who have named the place.
+    /// The message with the line of the source below it, for callers who have already named the
+    /// place.
     pub fn below(&self, source: &str) -> String {
         let mut out = format!("{}\n", self.message);
         self.quote(source, &mut out);
@@ -126,8 +127,8 @@ pub(crate) fn did_you_mean<'a>(
     nearest(name, candidates).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// The candidate that is spelled most like the name, if it is close enough to be a slip of the
-/// hand. The first of equally near ones.
+/// The candidate whose spelling is nearest to the name, if it is close enough to be a typing error.
+/// The first of equally near ones.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -140,8 +141,8 @@ pub(crate) fn nearest<'a>(
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let far = distance(name, candidate);
-        // A name of one or two letters is near to every other short one: only a change of case
-        // counts there.
+        // A name of one or two letters is near to every other short one, so only a change of case
+        // counts.
         let slip = name.chars().count().min(candidate.chars().count()) > 2
             || name.eq_ignore_ascii_case(candidate);
         if slip && far <= allowed && best.is_none_or(|(least, _)| far < least) {

@@ -279,7 +279,7 @@ impl Parser {
         self.advance();
         let name = Name { text, span: at };
         if self.is_sign("(") && !self.peek().starts_line {
-            // Only what yields a truth value can be a conditional linearization point.
+            // Only an operation with a boolean result can be a conditional linearization point.
             let conditional = matches!(name.text.as_str(), "cas" | "sc");
             let kind = ExprKind::Call(name, self.arguments()?);
             let call = Expr { kind, span: at.to(self.last_span()) };

@@ -1,20 +1,19 @@
 //! The control flow of an operation, and how it is cut into steps.
 //!
-//! An operation is first a graph whose nodes are small actions; a node that *cuts* must begin a
-//! step unless nothing that cuts came before it in the same step. Which nodes cut is decided where
-//! the graph is made: each shared access in the default semantics, each statement in PAT's.
-//! [`Flow::steps`] then walks the graph from each node that begins a step and copies what the step
-//! does up to the next cut, so that local computation costs nothing. A path that comes to the head
-//! of a loop that it has passed in the same step (a loop of local steps) is cut there, before the
-//! head: a round of such a loop is a step. The interpreter keeps the same rule.
+//! An operation is first compiled to a graph of small actions. A node that *cuts* must begin a step
+//! if another node that cuts came before it in the same step. The construction of the graph decides
+//! which nodes cut: each shared access in the default semantics, each statement in PAT's.
+//! [`Flow::steps`] then walks the graph from each node that begins a step and copies the actions up
+//! to the next cut, so that local computation costs nothing. If a path reaches the head of a loop
+//! that it has passed in the same step (a loop of local steps), it is cut before the head: a round
+//! of such a loop is a step. The interpreter follows the same rule.
 //!
-//! A step that cannot be taken to its end is not taken at all. So nothing that has happened or was
-//! chosen may share a step with a guard behind it: a guard begins a step, and the step of a call
-//! ends before it. Two exceptions are meant: `atomic` waits as a whole, and a guard before any
-//! access, on what the process knows, keeps the operation from being called.
+//! A step that cannot be completed is not taken at all. So nothing that has happened or was chosen
+//! may share a step with a guard after it: a guard begins a step, and the step of a call ends
+//! before it. There are two intended exceptions: `atomic` waits as a whole, and a guard on local
+//! state before any access prevents the call.
 //!
-//! Which locals are live at each location is found by the usual backward analysis, so that dead
-//! ones are cleared.
+//! A backward analysis finds the live locals at each location, so that dead ones can be cleared.
 
 use std::collections::HashMap;
 
@@ -26,14 +25,13 @@ pub(super) type NodeIx = usize;
 
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// Not made yet, or never reached.
+    /// Not built yet, or unreachable.
     Open,
     Jump(NodeIx),
     Do {
         body: Vec<Stmt>,
         cut: bool,
-        /// Waits for what the process knows already: what came before has happened, even if it
-        /// waits for ever.
+        /// Waits on local state: the earlier actions have happened, even if it waits for ever.
         waits: bool,
         next: NodeIx,
     },
@@ -64,7 +62,7 @@ impl Node {
         }
     }
 
-    /// Whether it begins a step where something that cuts came before it.
+    /// Whether it begins a step if another node that cuts came before it.
     fn begins_when_spent(&self) -> bool {
         self.cuts() || matches!(self, Node::Do { waits: true, .. })
     }
@@ -76,18 +74,18 @@ pub(super) struct Flow {
     nodes: Vec<(Node, Span)>,
     /// Where the rounds of loops begin.
     heads: Vec<NodeIx>,
-    /// Guards that an operation begins with: they say when it may be called.
+    /// Guards at the beginning of an operation: they decide when it may be called.
     entries: Vec<NodeIx>,
 }
 
 /// An operation cut into steps.
 pub(super) struct Steps {
-    /// What happens in the step of the call.
+    /// The actions in the step of the call.
     pub(super) entry: Vec<Stmt>,
     pub(super) locations: Vec<Location>,
 }
 
-/// A body larger than this comes from a model that should use fewer nested conditions.
+/// A larger body comes from a model that should use fewer nested conditions.
 const LARGEST_BODY: usize = 100_000;
 /// More nodes on one way through a step.
 const LONGEST_PATH: usize = 600;
@@ -98,14 +96,14 @@ impl Flow {
         self.nodes.len() - 1
     }
 
-    /// A node where the rounds of a loop begin. Every cycle of the graph passes one.
+    /// A node where the rounds of a loop begin. Every cycle of the graph contains one.
     pub(super) fn open_head(&mut self) -> NodeIx {
         let head = self.open();
         self.heads.push(head);
         head
     }
 
-    /// The guard that comes here says when the operation may be called.
+    /// Marks the guard here as one that decides when the operation may be called.
     pub(super) fn keep_from_calling(&mut self, at: NodeIx) {
         self.entries.push(at);
     }
@@ -114,7 +112,7 @@ impl Flow {
         self.nodes[at] = (node, span);
     }
 
-    /// Where a chain of jumps leads.
+    /// The end of a chain of jumps.
     fn resolve(&self, mut at: NodeIx) -> Parsed<NodeIx> {
         let mut left = self.nodes.len();
         while let (Node::Jump(next), span) = &self.nodes[at] {
@@ -128,7 +126,7 @@ impl Flow {
         Ok(at)
     }
 
-    /// Whether the step that begins at this node, with something that cuts, may have to wait.
+    /// Whether the step that begins at this node, with a node that cuts, may have to wait.
     fn waits_from(&self, from: NodeIx) -> Parsed<bool> {
         let (mut open, mut seen) = (vec![from], vec![false; self.nodes.len()]);
         while let Some(at) = open.pop() {
@@ -156,8 +154,8 @@ impl Flow {
         walk.body(from, Done::default(), &mut Vec::new())
     }
 
-    /// Cuts the operation into steps. `first` is the id of the first location that will be made; a
-    /// mark tells the values of the first `told` locals.
+    /// Cuts the operation into steps. `first` is the id of the first new location; a mark carries
+    /// the values of the first `told` locals.
     pub(super) fn steps(
         &self,
         from: NodeIx,
@@ -191,14 +189,14 @@ impl Flow {
         Ok(Steps { entry, locations })
     }
 
-    /// The own variables that the operation may read before it has written them.
+    /// The own variables that the operation may read before it writes them.
     pub(super) fn needs_own(&self, from: NodeIx) -> Vec<VarId> {
         let live = self.liveness(0);
         let own = &live[from].own;
         own.iter().enumerate().filter_map(|(v, live)| live.then_some(v)).collect()
     }
 
-    /// What is live before each node. A mark reads the first `told` locals.
+    /// The live locals before each node. A mark reads the first `told` locals.
     fn liveness(&self, told: usize) -> Vec<Live> {
         let mut live = vec![Live::default(); self.nodes.len()];
         let mut changed = true;
@@ -257,16 +255,16 @@ fn may_wait(stmt: &Stmt) -> bool {
 /// Makes the bodies of steps and numbers the locations as they are met.
 struct Walk<'f> {
     flow: &'f Flow,
-    /// The heads of loops, jumps resolved. A head that does nothing but jump for ever is told when
-    /// it is met.
+    /// The heads of loops, with jumps resolved. A head that only jumps for ever is reported when it
+    /// is reached.
     heads: Vec<NodeIx>,
     /// The nodes that begin a step, in the order of their locations.
     order: Vec<NodeIx>,
     ids: HashMap<NodeIx, LocationId>,
     first: LocationId,
     stop: Option<NodeIx>,
-    /// The step of the call is being made: it ends before anything that may have to wait for
-    /// others, for the operation is called even if it waits for ever.
+    /// The step of the call is being built: it ends before anything that may have to wait for
+    /// others, because the operation counts as called even if it waits for ever.
     calling: bool,
     /// Nothing is cut.
     whole: bool,
@@ -299,7 +297,7 @@ impl<'f> Walk<'f> {
         Stmt::Goto(id)
     }
 
-    /// What a step does from this node on.
+    /// The actions of a step from this node on.
     fn body(&mut self, from: NodeIx, mut done: Done, path: &mut Vec<NodeIx>) -> Parsed<Vec<Stmt>> {
         let depth = path.len();
         let mut out = Vec::new();
@@ -366,7 +364,7 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// What was done in a step so far.
+/// What a step has done so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     /// Something that cuts.
@@ -468,8 +466,8 @@ impl Live {
                 self.read(condition);
             }
             Stmt::While(condition, body) => {
-                // What is live after the loop stays live, for the body may run no time; two rounds
-                // suffice.
+                // Locals that are live after the loop stay live, because the body may run zero
+                // times; two rounds suffice.
                 for _ in 0..2 {
                     let mut round = self.clone();
                     round.before_all(body);

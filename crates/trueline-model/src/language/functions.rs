@@ -1,4 +1,4 @@
-//! Conditions, and the built-in functions: what makes a shared access of its own.
+//! Conditions, and the built-in functions that make shared accesses.
 
 use super::ast::{BinaryOp, Expr, ExprKind, Name};
 use super::body::{Body, PlaceRef, Root, Value, binary, equal, local_place, read};
@@ -13,7 +13,7 @@ use crate::program::{self, Binary, Place, Stmt, VarId};
 impl Body<'_> {
     // ---- conditions
 
-    /// Goes to one of two nodes. Both sides of `&&` and `||` are steps of their own where they
+    /// Branches to one of two nodes. Both sides of `&&` and `||` are steps of their own if they
     /// access memory.
     pub(super) fn condition(&mut self, expr: &Expr, yes: NodeIx, no: NodeIx) -> Parsed<()> {
         match &expr.kind {
@@ -41,7 +41,7 @@ impl Body<'_> {
         }
     }
 
-    /// `cas` and `sc` as a condition: what they write happens on the way to `yes`.
+    /// `cas` and `sc` as a condition: they write on the way to `yes`.
     fn attempt(&mut self, expr: &Expr, yes: NodeIx, no: NodeIx, lin: bool) -> Parsed<()> {
         let ExprKind::Call(name, args) = &expr.kind else {
             return Err(Diagnostic::new(expr.span, "only `cas` and `sc` can carry `@lin`"));
@@ -143,7 +143,7 @@ impl Body<'_> {
         }
     }
 
-    /// Where the old value of a place goes, which is stored before something is written there.
+    /// Where to store the old value of a place before it is overwritten.
     fn old_value(&mut self, of: &PlaceRef, into: Option<&PlaceRef>) -> PlaceRef {
         let count = self.types.leaves(&of.ty).len();
         self.destination(&of.ty, into.filter(|into| !finds_by(of, into, count)))
@@ -178,7 +178,7 @@ impl Body<'_> {
             "min" | "max" => {
                 arity(name, args, 2)?;
                 let a = self.value(&args[0])?;
-                let a = self.settle(a, &args[1]);
+                let a = self.hoist_before(a, &args[1]);
                 let b = self.value(&args[1])?;
                 let (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) = (&a.ty, &b.ty) else {
                     let message = format!("`{}` takes two numbers", name.text);
@@ -199,7 +199,7 @@ impl Body<'_> {
                 arity(name, args, 2)?;
                 let place = self.memory(&args[0], name)?;
                 let operand = self.argument(&args[1])?;
-                // The operand is read after the old value is stored: it must not be the same
+                // The operand is read after the old value is stored, so it must not be the same
                 // variable.
                 let plain = operand.leaves.iter().all(|l| matches!(l, program::Expr::Const(_)));
                 let result = self.old_value(&place, into.filter(|_| plain));
@@ -237,7 +237,7 @@ impl Body<'_> {
             "choose" => {
                 arity(name, args, 2)?;
                 let low = self.argument(&args[0])?;
-                let low = self.settle(low, &args[1]);
+                let low = self.hoist_before(low, &args[1]);
                 let high = self.argument(&args[1])?;
                 let (Ty::Int { lo, .. }, Ty::Int { hi, .. }) = (&low.ty, &high.ty) else {
                     return Err(Diagnostic::new(expr.span, "`choose` takes two numbers"));
@@ -296,7 +296,7 @@ impl Body<'_> {
         let of = self.types.nodes[node].fields.clone();
         let (mut leaves, mut shared) = self.fields(&name.text, &of, fields)?;
         if shared && self.mode.reuse && self.fine() {
-            // Allocating is an access too: what it stores is read before.
+            // Allocating is an access too: the values that it stores are read before it.
             for ((_, ty), leaves) in of.iter().zip(&mut leaves) {
                 if let Some(read) = leaves.take() {
                     let value = Value { ty: ty.clone(), leaves: read, shared };
@@ -344,7 +344,7 @@ impl Body<'_> {
         Ok((leaves, shared))
     }
 
-    /// The mark of a linearization point; nothing where points are not asked for.
+    /// The mark of a linearization point; nothing if points are off.
     pub(super) fn lin(&mut self, values: Option<Vec<program::Expr>>) -> Option<Stmt> {
         let values = match self.result {
             Ty::Unit => Some(Vec::new()),

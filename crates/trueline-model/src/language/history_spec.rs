@@ -1,13 +1,13 @@
 //! Specifications for histories: what `--spec FILE.tl` reads.
 //!
-//! A file holds a specification alone, whose operations say which values they take, or a whole
-//! model, of which the specification and the types of its operations are taken.
+//! A file holds either a specification alone, whose operations declare the types of their values,
+//! or a whole model, of which the specification and the types of its operations are used.
 //! [`Specification::named`] makes a [`Named`] of it, which decides histories by the general search.
 //!
-//! Values of a history are read by the type that the operation declares ([`Reader`]). A value that
-//! is none of its type is an error of the history. Where an operation could not be executed because
-//! a number left its range, or for a loop without end, a violation may be due to that: it is an
-//! error of the specification then ([`Builtin::take_doubt`]).
+//! Values of a history are decoded by the type that the operation declares ([`Reader`]). A value
+//! outside of its type is an error of the history. If an operation could not be executed because a
+//! number left its range, or because of an endless loop, a violation may be due to that. It is then
+//! reported as an error of the specification ([`Builtin::take_doubt`]).
 
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// Reads a file and compiles it once with the default values of its parameters, so that errors
-    /// come early.
+    /// Reads a file and compiles it once with the default values of its parameters, to find errors
+    /// early.
     pub fn parse(source: &str) -> Result<Specification, Diagnostic> {
         let specified = parse_specification::parse(source)?;
         let declared = match &specified {
@@ -59,7 +59,7 @@ impl Specification {
         let parameters = read_parameters(declared)?;
         let read = Specification { source: source.to_string(), specified, parameters };
         read.compile()?;
-        // What is wrong elsewhere in a model is told, too.
+        // Errors elsewhere in a model are reported, too.
         if let Specified::Model(_) = &read.specified {
             Model::parse(source)?;
         }
@@ -71,7 +71,7 @@ impl Specification {
         &self.parameters
     }
 
-    /// Sets a parameter. The error says what is known.
+    /// Sets a parameter. An error lists the known parameters.
     pub fn set(&mut self, name: &str, value: i32) -> Result<(), SettingError> {
         set_parameter(&mut self.parameters, "the specification", name, value)
     }
@@ -123,7 +123,7 @@ impl Specification {
     }
 }
 
-/// The operations of a file that holds a specification alone.
+/// The operations of a file that holds only a specification.
 fn signatures(types: &Types, file: &SpecFile) -> Parsed<Vec<Signature>> {
     let mut all: Vec<Signature> = Vec::new();
     for op in &file.ops {
@@ -191,7 +191,7 @@ impl Modelled {
         })
     }
 
-    /// What the operation may return here, each with the state that follows.
+    /// The possible results of the operation here, each with the next state.
     fn outcomes(&self, state: &[Data], op: &CallOf) -> Vec<(Value, Vec<Data>)> {
         let result = &self.signature(op).result;
         let outcomes = self.0.written.outcomes(state, 0, op.operation, op.args.iter().cloned());
@@ -351,7 +351,7 @@ impl Builtin for Modelled {
             (Some(value), Ty::Unit) => Some(spec::nothing(value).map_err(in_method)?),
             (Some(value), ty) => {
                 let data = self.read(ty, value).map_err(|why| {
-                    // Where results are not read but made, nobody sees this error.
+                    // If results are generated instead of decoded, this error is never shown.
                     in_method(format!("the result is not one that it declares: {why}"))
                 })?;
                 Some(self.write(ty, &data))

@@ -1,6 +1,5 @@
-//! Text into tokens. Comments run from `//` to the end of the line. Never fails on any bytes but
-//! for characters that no token begins with, and numbers that are too large, which are errors with
-//! a span.
+//! Splits text into tokens. Comments run from `//` to the end of the line. The only errors are
+//! characters that begin no token and numbers that are too large; both have a span.
 
 use super::diagnostic::{Diagnostic, Span};
 
@@ -33,7 +32,7 @@ const SIGNS: [&str; 32] = [
 /// The byte order mark.
 pub(crate) const MARK: char = '\u{feff}';
 
-/// A model larger than this is an error, so that positions fit and memory stays bounded.
+/// A larger model is an error, so that positions fit and memory stays bounded.
 pub(crate) const LARGEST_SOURCE: usize = 1 << 20;
 
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, Diagnostic> {

@@ -1,11 +1,11 @@
 //! The modelling language: text in, [`Program`] out, and errors that point at the text.
 //!
-//! `docs/model-language.md` is its reference. The way of a model: [`lexer`], [`parser`] (with
-//! [`parse_statements`] and [`expressions`]), [`ast`]; then, with the parameters set, [`compile`]:
-//! [`types`] resolved, operations checked ([`typing`]) and turned into graphs ([`body`],
-//! [`places`], [`functions`], [`statements`], [`procedures`]), the graphs cut into steps ([`flow`]), and the
-//! specification ([`specification`], [`spec_run`], [`builtin`], [`snapshot_spec`]). A specification
-//! for histories ends before the operations: [`history_spec`].
+//! `docs/model-language.md` is its reference. A model passes through [`lexer`], [`parser`] (with
+//! [`parse_statements`] and [`expressions`]) and [`ast`]. Then, with the parameters set,
+//! [`compile`] resolves [`types`], checks operations ([`typing`]), turns them into graphs
+//! ([`body`], [`places`], [`functions`], [`statements`], [`procedures`]), cuts the graphs into steps
+//! ([`flow`]), and compiles the specification ([`specification`], [`spec_run`], [`builtin`],
+//! [`snapshot_spec`]). A specification for histories stops before the operations: [`history_spec`].
 
 pub(crate) mod ast;
 mod body;
@@ -44,18 +44,17 @@ use crate::program::Program;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Semantics {
-    /// One shared access a step; local computation is free, and locals that are not needed any more
-    /// are cleared.
+    /// One shared access per step; local computation is free, and dead locals are cleared.
     #[default]
     Default,
-    /// The cost of steps of the model checker PAT: one step for each statement and test; variables
-    /// that the object declares with `local` keep their last value.
+    /// The cost of steps of the model checker PAT: one step per statement and test; variables that
+    /// the object declares with `local` keep their last value.
     #[cfg(feature = "papers")]
     Pat,
 }
 
 impl Semantics {
-    /// True where steps cost what they cost in PAT: never without the feature `papers`.
+    /// Whether steps cost what they cost in PAT: never without the feature `papers`.
     pub(crate) fn is_pat(self) -> bool {
         match self {
             Semantics::Default => false,
@@ -86,7 +85,7 @@ pub struct ParameterInfo {
     pub value: i32,
 }
 
-/// What the header of a model says about its verdict: `//! expect procs=2 bug=1: violation`.
+/// The expected verdict in the header of a model: `//! expect procs=2 bug=1: violation`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// The parameters under which it holds.
@@ -100,8 +99,8 @@ pub struct Expectation {
 }
 
 impl Model {
-    /// Reads a model and compiles it once with the default values of its parameters, so that errors
-    /// come early.
+    /// Reads a model and compiles it once with the default values of its parameters, to find errors
+    /// early.
     pub fn parse(source: &str) -> Result<Model, Diagnostic> {
         let ast = parser::parse(source)?;
         let parameters = read_parameters(&ast.parameters)?;
@@ -120,7 +119,7 @@ impl Model {
         &self.parameters
     }
 
-    /// Sets a parameter. The error says what is known.
+    /// Sets a parameter. An error lists the known parameters.
     pub fn set(&mut self, name: &str, value: i32) -> Result<(), SettingError> {
         set_parameter(&mut self.parameters, &self.ast.name.text, name, value)
     }
@@ -131,7 +130,7 @@ impl Model {
         compile::compile(&self.ast, &self.source, constants, semantics, points)
     }
 
-    /// The names of the progress properties that the model asks for: `deadlock_free`, `lock_free`.
+    /// Whether the model asks for this progress property: `deadlock_free`, `lock_free`.
     pub fn asks_for(&self, property: &str) -> bool {
         self.ast.properties.iter().any(|p| match p {
             ast::Property::DeadlockFree => property == "deadlock_free",
@@ -150,8 +149,8 @@ impl Model {
         self.ast.properties.iter().map(name).collect()
     }
 
-    /// Whether the model runs other code where its marked points are trusted: code that depends on
-    /// `points`.
+    /// Whether the model has code that depends on `points`, so that it runs differently if its
+    /// marked points are trusted.
     pub fn has_code_for_points(&self) -> bool {
         let code = |line: &'_ str| line.split("//").next().unwrap_or_default().to_string();
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -168,7 +167,7 @@ impl Model {
         })
     }
 
-    /// What its header says about verdicts.
+    /// The expected verdicts in its header.
     pub fn expectations(&self) -> Vec<Expectation> {
         self.source.lines().filter_map(expectation).collect()
     }

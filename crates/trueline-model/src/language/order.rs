@@ -1,9 +1,9 @@
 //! The order in which the parts of a statement are computed: from left to right, and all of them
 //! before something is assigned.
 //!
-//! Where each access is a step of its own, what was read is kept in a temporary anyway. Within one
-//! step, inside `atomic` and under PAT's semantics, a value is computed where it is used. That is
-//! too late where something in between changes what it is made of: there it is kept too.
+//! If each access is a step of its own, every read value is kept in a temporary anyway. Within one
+//! step (inside `atomic`, and under PAT's semantics) a value is computed where it is used. That is
+//! too late if something in between changes its operands: then it is kept in a temporary too.
 
 use super::ast::{Expr, ExprKind, Stmt as Statement, StmtKind};
 use super::body::{Body, PlaceRef, Root, read};
@@ -13,12 +13,12 @@ use super::parts::{children, has_effect};
 use crate::program::{self, Place, Stmt};
 
 impl Body<'_> {
-    /// Whether what was read is kept in a temporary.
+    /// Whether read values are kept in temporaries.
     pub(super) fn keeps(&self) -> bool {
         self.fine() || self.entangled
     }
 
-    /// Whether some part of the statement changes what a part before it may read.
+    /// Whether some part of the statement changes what an earlier part may read.
     pub(super) fn is_entangled(&self, stmt: &Statement) -> bool {
         match &stmt.kind {
             StmtKind::Assign(target, value) => {
@@ -53,8 +53,8 @@ impl Body<'_> {
             || parts.into_iter().any(|part| self.entangles(part))
     }
 
-    /// What goes to several parts of a place at once: a value that reads a part that is written
-    /// before it is kept first.
+    /// Assigns several parts of a place at once: a value that reads a part that is written earlier
+    /// is first kept in a temporary.
     pub(super) fn together(
         &mut self,
         place: &PlaceRef,
@@ -97,8 +97,8 @@ pub(super) fn finds_by(place: &PlaceRef, other: &PlaceRef, count: usize) -> bool
     place.indices.iter().chain(pointer).any(|part| reads(part, other, count))
 }
 
-/// Whether the expression may read one of the first parts of the place. May err on the side of yes:
-/// all cells of an array and all nodes of a type are taken for one.
+/// Whether the expression may read one of the first parts of the place. May err on the side of
+/// true: all cells of an array, and all nodes of a type, count as one.
 fn reads(expr: &program::Expr, of: &PlaceRef, count: usize) -> bool {
     match expr {
         program::Expr::Const(_) | program::Expr::Me => false,

@@ -63,8 +63,8 @@ impl Parser {
         Ok(SpecDecl::Written { state, ops, span: at })
     }
 
-    /// The state and the operations of a specification, behind `{`. `typed`: it stands alone, so
-    /// that operations say of which types their arguments and results are.
+    /// The state and the operations of a specification, after `{`. `typed`: it stands alone, so
+    /// that operations declare the types of their arguments and results.
     fn spec_body(&mut self, typed: bool) -> Parsed<(Vec<VarDecl>, Vec<SpecOp>)> {
         let (mut state, mut ops) = (Vec::new(), Vec::new());
         while !self.take_sign("}") {

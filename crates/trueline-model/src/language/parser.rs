@@ -96,7 +96,7 @@ pub(super) struct Parser {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     depth: u32,
-    /// False in a condition, where `{` opens the block rather than a record.
+    /// False in a condition, where `{` opens the block and not a record.
     pub(super) records: bool,
 }
 
@@ -362,7 +362,7 @@ impl Parser {
         Ok(Op { name, args, result, body: self.block()?, span })
     }
 
-    /// A type that is declared here; nothing where something else stands.
+    /// A type declaration, if there is one here.
     pub(super) fn type_declaration(&mut self) -> Parsed<Option<TypeDecl>> {
         Ok(Some(if self.take_word("type") {
             let name = self.name("the type's name")?;

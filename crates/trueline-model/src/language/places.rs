@@ -1,4 +1,4 @@
-//! Places of an operation: variables, cells, fields and what stands in them.
+//! Places of an operation: variables, cells, fields and their values.
 
 use super::ast::{Expr, ExprKind, Name};
 use super::body::{Body, PlaceRef, Root, Value, local_place, read};
@@ -159,7 +159,7 @@ impl Body<'_> {
         let (mut out, leaves) = self.together(place, leaves);
         let leaves = leaves.into_iter().enumerate();
         out.extend(leaves.map(|(leaf, value)| Stmt::Set(place.leaf(leaf), value)));
-        // Whoever had loaded the old value with `ll` fails from now on.
+        // Every process that had loaded the old value with `ll` fails from now on.
         if let Root::Shared(_, Some(links)) = place.root {
             for process in 0..self.types.processes {
                 let link = self.link(place, links, program::Expr::Const(process as i32));

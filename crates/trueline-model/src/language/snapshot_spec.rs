@@ -1,7 +1,7 @@
-//! `spec snapshot`: each process has a segment that it updates; a scan shows all of them at once.
+//! `spec snapshot`: each process updates its own segment; a scan returns all of them at once.
 //!
-//! Results are indexed by the numbers of processes, so that these cannot be exchanged: the client
-//! must be asymmetric.
+//! Results are indexed by the numbers of processes, so that processes cannot be exchanged: the
+//! client must be asymmetric.
 
 use std::sync::Arc;
 

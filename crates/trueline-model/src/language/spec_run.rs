@@ -38,12 +38,12 @@ pub(super) enum Tree {
     Method(Method, Where, Vec<Tree>),
 }
 
-/// A variable (first the state, then arguments and locals) and the way to a part of it.
+/// A variable (first the state, then arguments and locals) and the path to a part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Where {
     pub(super) slot: usize,
     pub(super) path: Vec<Tree>,
-    /// The values of the part, where it is a number.
+    /// The values of the part, if it is a number.
     pub(super) domain: Option<(i32, i32)>,
 }
 
@@ -91,8 +91,8 @@ pub(super) struct Written {
     pub(super) results: Vec<Ty>,
     /// Set when an operation could not be run to its end.
     pub(super) trouble: OnceLock<String>,
-    /// Where a number has left its range since the last question, and so kept an operation from
-    /// being executed.
+    /// Where a number has left its range since the last query, so that an operation could not be
+    /// executed.
     pub(super) left: Mutex<Option<String>>,
 }
 
@@ -121,10 +121,10 @@ pub(super) struct Run {
     script: Vec<usize>,
     arities: Vec<usize>,
     rounds: u32,
-    /// The first so many choices lead to where the run before this one led.
+    /// The first this many choices lead to the same place as those of the previous run.
     given: usize,
     /// The number of this run among those with other choices, and the states in which rounds of
-    /// loops that choose began, over all of them.
+    /// loops with choices began, over all of them.
     number: usize,
     met: Met,
     /// Why the run was given up.
@@ -133,7 +133,7 @@ pub(super) struct Run {
     left: Option<Left>,
 }
 
-/// A number that a variable, if it is one, cannot hold.
+/// An attempt to store a number outside of the variable's range.
 struct Left {
     slot: Option<usize>,
     number: i64,
@@ -213,7 +213,8 @@ impl Run {
             Step::While(condition, body, line) => {
                 let before = self.arities.len();
                 while self.truth(condition)? {
-                    // Choices that lead to where others have led before need not be followed.
+                    // Choices that lead to a state that other choices have reached need not be
+                    // followed.
                     let chosen = self.arities.len();
                     if chosen > before && chosen >= self.given {
                         let state = (body.as_ptr() as usize, format!("{:?}", self.slots));
@@ -268,7 +269,7 @@ impl Run {
         }
     }
 
-    /// The result of a computation; nothing where it is too large.
+    /// The result of a computation; `None` if it is too large.
     fn counted(&mut self, number: i64) -> Option<Data> {
         let fits = i32::try_from(number).ok();
         if fits.is_none() {
@@ -281,7 +282,7 @@ impl Run {
         place.path.iter().map(|tree| self.eval(tree)).collect()
     }
 
-    /// `None` where there is no value: an index out of bounds, an empty sequence.
+    /// `None` if there is no value: an index out of bounds, an empty sequence.
     pub(super) fn eval(&mut self, tree: &Tree) -> Option<Data> {
         Some(match tree {
             Tree::Const(data) => data.clone(),
@@ -366,7 +367,7 @@ impl Run {
     }
 }
 
-/// The part of a value that a path leads to. Assigning to a new key of a map makes it.
+/// The part of a value at the end of a path. Assigning to a new key of a map inserts it.
 fn part<'d>(data: &'d mut Data, path: &[Data], assign: bool) -> Option<&'d mut Data> {
     let Some((step, rest)) = path.split_first() else { return Some(data) };
     match data {
@@ -440,7 +441,7 @@ fn call(method: Method, target: &mut Data, mut args: Vec<Data>) -> Option<Data> 
     }
 }
 
-/// The result of an operation, where it has one, and the state that follows.
+/// The result of an operation, if it has one, and the next state.
 pub(super) type Ended = (Option<Data>, Vec<Data>);
 
 impl Written {
@@ -518,7 +519,7 @@ impl Written {
         });
     }
 
-    /// Why what was not explained may be due to the specification.
+    /// Why an unexplained history may be due to the specification.
     pub(super) fn take_doubt(&self) -> Option<String> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.trouble.get().cloned().or(left)

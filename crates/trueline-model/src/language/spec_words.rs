@@ -8,7 +8,7 @@ use crate::program::renamed;
 pub(super) fn encode(data: &Data, out: &mut Vec<i32>) {
     match data {
         Data::Int(number) => out.push(*number),
-        // Specifications for histories have it, and their states are no words.
+        // Only specifications for histories have it, and their states are not words.
         Data::Any(_) => {}
         Data::List(items) => {
             out.push(items.len() as i32);
@@ -131,7 +131,7 @@ pub(super) fn encode_all(data: &[Data]) -> Box<[i32]> {
     out.into()
 }
 
-/// A result as the program sees it: one word for each scalar.
+/// A result as the program represents it: one word per scalar.
 pub(super) fn flatten(types: &Types, ty: &Ty, data: &Data) -> Vec<i32> {
     match (ty, data) {
         (Ty::Record(record), Data::List(items)) => {

@@ -1,10 +1,10 @@
 //! Written specifications: `spec { state q: seq<Value> = [] ... }` checked and compiled to a small
 //! tree.
 //!
-//! The tree is run by [`Written`], which implements [`SpecMachine`]. The checker remembers every
-//! step that it asked for, so that this need not be fast. Nondeterminism (`either`, `choose`) is
-//! explored by running the operation once for each sequence of choices. An operation that awaits in
-//! vain, leaves a domain or removes from an empty container has no outcome: it blocks.
+//! [`Written`] runs the tree and implements [`SpecMachine`]. The checker caches every step, so this
+//! need not be fast. Nondeterminism (`either`, `choose`) is explored by running the operation once
+//! for each sequence of choices. An operation whose `await` fails, or that leaves a domain or
+//! removes from an empty container, has no outcome: it blocks.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -122,14 +122,14 @@ pub(super) fn compile(
     })
 }
 
-/// What a specification for histories cannot speak of.
+/// What a specification for histories cannot refer to.
 pub(super) fn of_a_run(span: Span) -> Diagnostic {
     Diagnostic::new(span, "a specification for histories cannot speak of processes or nodes")
         .help("pass what matters as an argument")
 }
 
 impl Compiler<'_> {
-    /// A history does not say of which processes there are how many.
+    /// A history does not give the number of processes of a role.
     fn ensure_recorded(&self, ty: &Ty, span: Span) -> Parsed<()> {
         match self.types.histories && self.types.is_of_a_run(ty) {
             true => Err(of_a_run(span)),

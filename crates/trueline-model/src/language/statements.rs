@@ -1,7 +1,7 @@
-//! Statements of an operation into its graph.
+//! Compiles the statements of an operation into its graph.
 //!
-//! Each returns whether its end can be reached, which finds missing returns and statements that are
-//! never reached.
+//! Each function returns whether the end of its statement can be reached, which finds missing
+//! returns and unreachable statements.
 
 use super::ast::{Block, Expr, ExprKind, Stmt, StmtKind, VarDecl};
 use super::body::{Body, Value, binary, read};
@@ -236,7 +236,7 @@ impl Body<'_> {
                 return self.block(chosen);
             }
             StmtKind::Lin => {
-                // A mark is no step, but may be the first thing in one that an `atomic` makes.
+                // A mark is not a step, but may be the first statement in the step of an `atomic`.
                 self.fresh &= self.atomic > 0;
                 let mark = self.lin(None);
                 self.emit(mark.into_iter().collect(), false);
@@ -360,7 +360,7 @@ impl Body<'_> {
             _ => true,
         };
         let body: Vec<_> = self.store(place, leaves).into_iter().filter(stays).collect();
-        // What changes nothing is a step all the same where every statement is one.
+        // Under PAT's semantics every statement is a step, even one that changes nothing.
         let costs = self.mode.pat && self.atomic == 0 && self.fresh;
         if !body.is_empty() || costs {
             self.emit(body, shared || place.is_shared());

@@ -1,8 +1,8 @@
-//! Types, with parameters already substituted, and how they are laid out in a
+//! Types, with parameters already substituted, and their layout in a
 //! [`Program`](crate::program::Program).
 //!
-//! Every scalar is a number. `none` of `lo..hi?` is `lo - 1`, of a truth value or an enumeration
-//! -1; null is 0 and no process is -1. A record is laid out as one variable a field
+//! Every scalar is a number. `none` of `lo..hi?` is `lo - 1`, of a boolean or an enumeration -1;
+//! null is 0 and no process is -1. A record is laid out as one variable per field
 //! ([`Types::leaves`]), an array as a dimension.
 
 use super::ast::{self, BinaryOp, Expr, ExprKind, TypeDecl, TypeKind};
@@ -39,7 +39,7 @@ pub(crate) enum Ty {
     Seq(Box<Ty>),
     Set(Box<Ty>),
     Map(Box<Ty>, Box<Ty>),
-    /// Any value of a history, of specifications for histories alone: it can be kept and compared.
+    /// Any value of a history, only in specifications for histories: it can be stored and compared.
     Any,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Types {
     /// Parameters and their values, in the order of declaration; `points` is the last.
     pub(crate) constants: Vec<(String, i32)>,
     pub(crate) points: bool,
-    /// A specification for histories: its operations take what was recorded, and domains are never
+    /// A specification for histories: its operations take recorded values, and domains are never
     /// enumerated.
     pub(crate) histories: bool,
     pub(crate) processes: usize,
@@ -322,7 +322,7 @@ impl Types {
         Err(error)
     }
 
-    /// The scalars that a type is made of.
+    /// The scalars of a type.
     pub(crate) fn leaves(&self, ty: &Ty) -> Vec<Leaf> {
         match ty {
             Ty::Record(record) => {
@@ -372,7 +372,7 @@ impl Types {
         }
     }
 
-    /// The number that stands for `none` or `null`.
+    /// The number of `none` or `null`.
     pub(crate) fn nothing(&self, ty: &Ty) -> Option<i32> {
         match ty {
             Ty::Optional(of) => Some(match **of {
@@ -439,12 +439,12 @@ impl Types {
         }
     }
 
-    /// A scalar in words.
+    /// A scalar as text.
     pub(crate) fn scalar_shown(&self, ty: &Ty, value: i32) -> String {
         self.scalar(ty).show(value)
     }
 
-    /// The type in the words of the language.
+    /// The type in the syntax of the language.
     pub(crate) fn show(&self, ty: &Ty) -> String {
         match ty {
             Ty::Int { lo, hi } if lo == hi => format!("the number {lo}"),
@@ -468,8 +468,8 @@ impl Types {
         }
     }
 
-    /// Whether a value of one type may be put where the other is expected. Ranges that overlap are
-    /// fine: a value outside is found when the model is run.
+    /// Whether a value of one type may be used where the other is expected. Overlapping ranges are
+    /// allowed: a value outside is detected when the model runs.
     pub(crate) fn fits(&self, value: &Ty, target: &Ty) -> bool {
         match (value, target) {
             (Ty::Int { lo, hi }, Ty::Int { lo: least, hi: most }) => hi >= least && lo <= most,
@@ -502,8 +502,8 @@ impl Types {
     pub(crate) fn comparable(&self, a: &Ty, b: &Ty) -> bool {
         match (a, b) {
             (Ty::Int { .. }, Ty::Int { .. }) => true,
-            // Here the number of `none` must not be one of the other's, for then `none` would equal
-            // a number.
+            // Here the number of `none` must not be one of the other's values, for otherwise `none`
+            // would equal a number.
             (Ty::Optional(of), other @ Ty::Int { .. })
             | (other @ Ty::Int { .. }, Ty::Optional(of)) => {
                 let optional = Ty::Optional(of.clone());

@@ -1,11 +1,11 @@
-//! What may be compared, assigned and computed with what, and what is said where it may not.
+//! What may be compared, assigned and computed with what, and the errors where it may not.
 
 use super::ast::BinaryOp;
 use super::diagnostic::{Diagnostic, Span};
 use super::parser::Parsed;
 use super::types::{Ty, Types};
 
-/// 'expected pid, found 0..3', with what can be done about it.
+/// 'expected pid, found 0..3', with a suggestion.
 pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Diagnostic {
     let message = match (found, target) {
         (Ty::Int { lo, hi }, Ty::Int { .. }) if lo == hi => {
@@ -34,7 +34,7 @@ pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Di
     Diagnostic::new(span, message).maybe_help(help)
 }
 
-/// The type of two values of which either may result.
+/// The common type of two values, either of which may be the result.
 pub(super) fn common(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
     Ok(match (a, b) {
         (Ty::Int { lo: p, hi: q }, Ty::Int { lo: r, hi: s }) => {

@@ -92,12 +92,12 @@ pub(super) fn shown_steps(
     shown
 }
 
-/// Which step wrote each place last, and who.
+/// The step that wrote each place last, and its process.
 #[derive(Default)]
 struct Sources(HashMap<String, (usize, usize)>);
 
 impl Sources {
-    /// The steps of others whose values this step sees.
+    /// The steps of other processes whose values this step reads.
     fn of(&mut self, process: usize, note: &Note, number: usize) -> Vec<usize> {
         let mut sources = Vec::new();
         for access in &note.accesses {
@@ -123,7 +123,7 @@ fn operation_of(program: &Program, step: &TraceStep) -> Option<usize> {
     called.or_else(|| step.location.map(|l| program.locations[l].operation))
 }
 
-/// What a step shows in its lane: the call that begins with it, what it did, the return that ends
+/// The content of a step's lane: the call that begins with it, its accesses, the return that ends
 /// with it.
 fn cell(
     program: &Program,
@@ -169,7 +169,7 @@ fn cell(
     (call, did, returned)
 }
 
-/// What the accesses of a step gave, where the changes do not tell it.
+/// The results of a step's accesses that the changes do not show.
 fn seen(note: &Note) -> Vec<String> {
     let told = note.accesses.iter().filter_map(|access| {
         let (kind, place, value) = (access.kind, &access.place, &access.value);
@@ -263,7 +263,7 @@ fn step_fields(
     fields
 }
 
-/// What nothing explains, and what would have been explained.
+/// The observation that nothing explains, and the results that would have been explained.
 fn unexplained(program: &Program, step: &TraceStep) -> String {
     let returned = step.events.iter().find_map(|event| match event {
         Event::Return(results) => Some(results),

@@ -1,4 +1,4 @@
-//! The page of what was seen.
+//! Renders the evidence as a page.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -21,27 +21,13 @@ pub(crate) fn document(all: &[Evidence], quick: bool, took: Duration) -> String 
         if clean { "every object clean" } else { "**not clean**" },
         took.as_secs_f64(),
     );
-    out += "| object | model: verdict, states | explored: programs, executions | on real threads | mutants found |\n";
-    out += "|---|---|---|---|---|\n";
+    out += "## Objects\n\n";
     for evidence in all {
-        let stressed = evidence.stressed.as_ref().map_or("does not ship".to_string(), |stressed| {
-            let (rounds, seconds) = (grouped(stressed.rounds), stressed.seconds);
-            let verdict = if stressed.clean { "nothing wrong" } else { "**violation**" };
-            format!("{rounds} rounds, {seconds:.1} s: {verdict}")
-        });
-        let _ = writeln!(
-            out,
-            "| `{}` | {} | {} | {stressed} | {} of {} |",
-            evidence.entry.name,
-            evidence.model.as_ref().map_or("none".to_string(), model),
-            lines(evidence.explored.iter().map(explored)),
-            evidence.mutants.iter().filter(|mutant| mutant.found.is_some()).count(),
-            evidence.mutants.len(),
-        );
+        object(&mut out, evidence);
     }
     relaxed(&mut out, all);
-    out += "\n## Mutants\n\nEach is explored with the program that its entry names; the search ends at the first fault.\n\n";
-    out += "| mutant | what was found | executions until then |\n|---|---|---|\n";
+    out += "## Mutants\n\nEach mutant is explored with the program in its entry; the search ends at the first failure.\n\n";
+    out += "| mutant | failure | executions until then |\n|---|---|---|\n";
     for mutant in all.iter().flat_map(|evidence| &evidence.mutants) {
         out += &fault(mutant);
     }
@@ -49,30 +35,59 @@ pub(crate) fn document(all: &[Evidence], quick: bool, took: Duration) -> String 
     out
 }
 
-const INTRODUCTION: &str = "\
-Everything here is run again by `cargo xtask evidence`, which writes this page, and exits with 1 unless every object is clean and every mutant is
-found. `--quick` has smaller bounds and runs with the tests.
+/// One object: its model, explorations, rounds on real threads and mutants.
+fn object(out: &mut String, evidence: &Evidence) {
+    let _ = write!(out, "### `{}`\n\n", evidence.entry.name);
+    if let Some(checked) = &evidence.model {
+        model(out, checked);
+    }
+    out.push_str("- Explored\n");
+    for size in &evidence.explored {
+        let _ = writeln!(out, "  - {}", explored(size));
+    }
+    match &evidence.stressed {
+        Some(stressed) => {
+            let (rounds, seconds) = (grouped(stressed.rounds), stressed.seconds);
+            let verdict = if stressed.clean { "nothing wrong" } else { "**violation**" };
+            let _ = writeln!(out, "- On real threads: {verdict}, {rounds} rounds, {seconds:.1} s");
+        }
+        None => out.push_str("- On real threads: not run, because it does not ship\n"),
+    }
+    let found = evidence.mutants.iter().filter(|mutant| mutant.found.is_some()).count();
+    let _ = write!(out, "- Mutants found: {found} of {}\n\n", evidence.mutants.len());
+}
 
-- **Model.** The model of the algorithm under `models/`, checked against its specification in every interleaving; mutants of the model
-  are those that its header says must fail.
-- **Explored.** `P x N`: every program of P processes with N operations each, up to the names of processes and of values, over the code that ships,
-  under every schedule that matters; sequentially consistent values, races by the orderings as written. `<= K preemptions`: only schedules that
-  take the processor away from a process at most K times. Nothing is cut short by the clock.
-- **On real threads.** Random programs of 2 x 4 and 4 x 3, each history checked. It shows some schedules only. Objects of papers that do not ship are not
-  run so.
-- **Mutants.** Variants with one fault each, and objects that are wrong as published: all must be found.
+const INTRODUCTION: &str = "\
+`cargo xtask evidence` repeats everything on this page and rewrites it. It exits with 1 unless every
+object is clean and every mutant is found. `--quick` has smaller bounds and runs with the tests.
+
+- **Model.** The model of the algorithm under `models/`, checked against its specification in every
+  interleaving, with the number of states. The mutants of the model are the settings that its header
+  expects to fail.
+- **Explored.** `P x N` means every program of P processes with N operations each, up to renaming of
+  processes and values. The shipped code runs under every schedule that matters, with sequentially
+  consistent values; races are detected by the orderings as written. `<= K preemptions` means only
+  schedules that take the processor away from a process at most K times. No search was truncated by
+  a time limit.
+- **On real threads.** Random programs of 2 x 4 and 4 x 3, each history checked. This covers only
+  some schedules. Objects of papers that do not ship are not run.
+- **Mutants.** Variants with one fault each, and objects that are wrong as published: all must be
+  found.
 ";
 
 const MEMORY: &str = "
 ## Memory
 
-An exploration ends with an error at a use of freed memory, a double free or a leak. The objects as they ship are run on threads by the tests in the modules
-`production` and `ordered`, which valgrind runs by hand (cargo prints the name of the binary). Both ended without an invalid access and without a leak; what std's test harness keeps for its main
-thread is 'possibly lost'. Miri was not at hand.
+An exploration ends with an error at a use of freed memory, a double free or a leak. The tests in the
+modules `production` and `ordered` run the shipped objects on real threads. They were run under
+valgrind by hand (cargo prints the name of the binary). Both ended without an invalid access and
+without a leak; memory that std's test harness keeps for its main thread counts as 'possibly lost'.
+Miri was not available.
 
 ```sh
 cargo test --profile dev -p trueline-objects --test it --no-run
-RUST_BACKTRACE=0 valgrind --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
+RUST_BACKTRACE=0 valgrind --leak-check=full --show-leak-kinds=definite,indirect \\
+    --errors-for-leak-kinds=definite,indirect \\
     --error-exitcode=1 BINARY --test-threads=1 production:: ordered::
 ```
 ";
@@ -81,16 +96,18 @@ fn found(all: &[Evidence]) -> usize {
     all.iter().flat_map(|evidence| &evidence.mutants).filter(|m| m.found.is_some()).count()
 }
 
-fn model(checked: &Checked) -> String {
-    let verified = checked.runs.iter().filter(|run| run.expected == "verified");
-    let verified =
-        verified.map(|run| format!("{}: {}, {}", run.settings, run.verdict, grouped(run.states)));
+fn model(out: &mut String, checked: &Checked) {
+    let _ = writeln!(out, "- Model `{}`", checked.name);
+    for run in checked.runs.iter().filter(|run| run.expected == "verified") {
+        let states = grouped(run.states);
+        let _ = writeln!(out, "  - {}: {}, {states} states", run.settings, run.verdict);
+    }
     let wrong = checked.runs.iter().filter(|run| run.expected == "violation");
     let caught = wrong.clone().filter(|run| run.verdict == "violation").count();
     let wrong = wrong.count();
-    let mutants = (wrong > 0).then(|| format!("its mutants: {caught} of {wrong}"));
-    let name = format!("`{}`", checked.name);
-    lines(std::iter::once(name).chain(verified).chain(mutants))
+    if wrong > 0 {
+        let _ = writeln!(out, "  - its mutants: {caught} of {wrong}");
+    }
 }
 
 fn explored(size: &Explored) -> String {
@@ -99,7 +116,7 @@ fn explored(size: &Explored) -> String {
     let verdict = if size.holds { "holds" } else { "**does not hold**" };
     let (processes, operations) = (size.processes, size.operations);
     format!(
-        "{processes} x {operations}{bound}: {programs}, {executions}: {verdict}, {:.1} s",
+        "{processes} x {operations}{bound}: {verdict}, {programs} programs, {executions} executions, {:.1} s",
         size.seconds
     )
 }
@@ -110,13 +127,13 @@ fn relaxed(out: &mut String, all: &[Evidence]) {
     if relaxed.peek().is_none() {
         return;
     }
-    *out += "\n## Relaxed objects\n\nEach satisfies its own specification (above) and violates the strict one. The program is one with the \
-        fewest operations\nof all that show it.\n\n| object | satisfies | violates | shortest program |\n|---|---|---|---|\n";
+    *out += "## Relaxed objects\n\nEach object satisfies its own specification (above) and violates the strict one. No program with fewer\n\
+        operations shows that.\n\n| object | satisfies | violates | shortest program |\n|---|---|---|---|\n";
     for (evidence, strict) in relaxed {
         let program = match &strict.program {
             Some(program) => format!("`{}`", program.replace('|', "\\|")),
             None if strict.exempt => {
-                "none: linearizable, whatever Round-Up's table says; all programs of up to 4 operations".to_string()
+                "none: linearizable, contrary to Round-Up's table; all programs of up to 4 operations".to_string()
             }
             None => "**none found**".to_string(),
         };
@@ -132,8 +149,4 @@ fn fault(mutant: &Mutant) -> String {
         None => ("**nothing**", String::new()),
     };
     format!("| `{}` | {what} | {executions} |\n", mutant.entry.name)
-}
-
-fn lines(parts: impl Iterator<Item = String>) -> String {
-    parts.collect::<Vec<_>>().join("<br>")
 }

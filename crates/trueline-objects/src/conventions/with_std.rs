@@ -17,8 +17,7 @@ macro_rules! queue_names {
                 self.enq(value);
             }
 
-            /// Takes a value out, as `deq` does, of which it is another name; `None` where there is
-            /// none.
+            /// Removes the oldest value, or returns `None` if there is none. Another name of `deq`.
             #[inline]
             pub fn pop(&self) -> Option<T> {
                 self.deq()
@@ -36,8 +35,7 @@ impl<T: Copy> StutteringQueue<T> {
         self.enq(value);
     }
 
-    /// Tells the oldest value, as `deq` does, of which it is another name; `None` where there is
-    /// none.
+    /// Returns the oldest value, or `None` if there is none. Another name of `deq`.
     #[inline]
     pub fn pop(&self) -> Option<T> {
         self.deq()
@@ -53,8 +51,8 @@ container! {
 }
 
 impl<P: Ord + Clone, T> PriorityQueue<P, T> {
-    /// Takes values out until there is none, the best first, one at a time: other threads may come
-    /// in between, and what they put in comes out here, too.
+    /// Removes values until there is none, the best first, one at a time. Other threads may run in
+    /// between, and values that they insert are removed here, too.
     pub fn drain(&self) -> Drain<'_, PriorityQueue<P, T>> {
         Drain(self)
     }
@@ -142,7 +140,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Extend<(K, V)> for BLinkTr
     }
 }
 
-/// Through a shared reference, too: others may come in between.
+/// Also through a shared reference: other threads may run in between.
 impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Extend<(K, V)>
     for &BLinkTree<K, V, CAPACITY>
 {
@@ -161,7 +159,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> FromIterator<(K, V)>
     }
 }
 
-/// In ascending order. Keys and values are cloned, as whatever is given out by a tree.
+/// In ascending order. Keys and values are cloned, like everything that a tree returns.
 impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> IntoIterator for BLinkTree<K, V, CAPACITY> {
     type Item = (K, V);
     type IntoIter = vec::IntoIter<(K, V)>;

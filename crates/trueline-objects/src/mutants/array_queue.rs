@@ -4,14 +4,14 @@ use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use crate::shadowed::sync::cell::UnsafeCell;
 use crate::shadowed::sync::hint;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// `deq` claims its number without looking whether another has it.
     ClaimsWithoutComparing,
-    /// `enq` says that its slot is filled before it fills it.
+    /// `enq` announces that its slot is filled before it fills it.
     PublishesFirst,
-    /// `deq` says that its slot is free before it has read the value.
+    /// `deq` announces that its slot is free before it has read the value.
     FreesFirst,
 }
 
@@ -100,7 +100,7 @@ fn claim(next: &AtomicUsize, number: usize) -> Result<usize, usize> {
     next.compare_exchange(number, number + 1, Ordering::SeqCst, Ordering::SeqCst)
 }
 
-/// Says that a slot is filled, or free, with relaxed orderings: a race on its value.
+/// Announces that a slot is filled, or free, with relaxed orderings: a race on its value.
 pub(crate) struct RelaxedQueue {
     slots: Box<[RelaxedSlot]>,
     tail: AtomicUsize,
@@ -112,8 +112,8 @@ struct RelaxedSlot {
     value: UnsafeCell<i64>,
 }
 
-// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one
-// at a time.
+// SAFETY: it is not sound: this is the fault, which the explorer reports as a race. There, only one
+// thread runs at a time.
 unsafe impl Sync for RelaxedSlot {}
 
 impl RelaxedQueue {
@@ -130,8 +130,8 @@ impl RelaxedQueue {
             let slot = &self.slots[number % self.slots.len()];
             let sequence = slot.sequence.load(Ordering::Relaxed);
             if sequence == number && claim(&self.tail, number).is_ok() {
-                // SAFETY: this thread alone has the number; that it may not see what was done with
-                // the slot before is the fault.
+                // SAFETY: only this thread has the number. The fault is that it may not see what
+                // was done with the slot before.
                 slot.value.with_mut(|place| unsafe { *place = value });
                 slot.sequence.store(number + 1, Ordering::Relaxed);
                 return true;

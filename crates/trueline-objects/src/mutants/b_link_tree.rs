@@ -6,23 +6,23 @@ use crate::shadowed::sync::atomic::{AtomicPtr, Ordering};
 use std::ptr;
 use std::sync::PoisonError;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Readers do not go on to the right where the level above has not learnt of a split.
+    /// Readers do not move right if the level above has not learnt of a split.
     ReadersStay,
     /// Writers do not look, once they have the lock, whether the leaf was split before.
     WritersStay,
     /// A split takes the right half away first and links the new leaf after that.
     SplitsInTwoSteps,
-    /// Writers take no lock: a page is replaced by one that was made from an older one.
+    /// Writers take no lock: a page is replaced by one made from an older page.
     TakesNoLock,
 }
 
 /// A map with a fault.
 pub(crate) struct Tree {
     fault: Fault,
-    /// The leaves that the level above knows, each with the largest key of the one before it.
+    /// The leaves known to the level above, each with the largest key of the one before it.
     index: AtomicPtr<Index>,
     index_lock: Mutex<()>,
     indices: Nursery<Index>,
@@ -32,7 +32,7 @@ pub(crate) struct Tree {
 
 struct Index(Vec<(i64, *mut Leaf)>);
 
-// SAFETY: the pointers are good as long as the tree, and are not used to drop anything.
+// SAFETY: the pointers are valid as long as the tree, and are not used to drop anything.
 unsafe impl Send for Index {}
 
 struct Leaf {

@@ -1,6 +1,6 @@
-//! A queue whose users wait, as in `blocking.rs`, with a fault: how it waits, not how it queues.
+//! A queue whose users wait, as in `blocking.rs`, with a fault in the waiting, not in the queue.
 //!
-//! Simulations call `enq` and `deq`; the tests below also close it and give up.
+//! Simulations call `enq` and `deq`; the tests below also close it and give up waiting.
 #![cfg_attr(not(test), allow(dead_code, reason = "what simulations do not call"))]
 
 use crate::shadowed::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,20 +10,21 @@ use std::ops::DerefMut;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Who waits does not look again when it is in the list.
+    /// A waiting operation does not try again after it has entered the list.
     LooksOnce,
-    /// Wakes who waits before the value is there.
+    /// Wakes a waiting operation before the value is there.
     WakesFirst,
-    /// Wakes nobody when a value is there.
+    /// Does not wake anyone when a value is there.
     WakesNobody,
-    /// Who was woken when its time was up, or while it helped itself, does not wake the next one.
+    /// An operation that is woken when its time is up, or after it has helped itself, does not wake
+    /// the next one.
     KeepsWakeups,
     /// Closes without waiting for pushes that are under way.
     ClosesAtOnce,
-    /// Closes, and wakes nobody.
+    /// Closes without waking the waiting operations.
     ClosesInSilence,
 }
 
@@ -112,7 +113,7 @@ impl Queue {
         }
     }
 
-    /// Who leaves is in the list, or was woken.
+    /// An operation that leaves is either in the list or was woken.
     fn leave(&self) {
         let (own, mut list) = (thread::current().id(), self.list());
         let place = list.iter().position(|thread| thread.id() == own);
@@ -175,7 +176,7 @@ mod tests {
     use trueline_explore::std::future::block_on;
     use trueline_explore::{explore, operations};
 
-    /// What can be done with a queue whose users wait.
+    /// The interface of a queue whose users wait.
     trait Waits: Send + Sync {
         fn push(&self, value: u8) -> bool;
         fn pop(&self) -> Option<u8>;
@@ -308,8 +309,8 @@ mod tests {
         text.split(" | ").map(|calls| calls.split(' ').map(call).collect()).collect()
     }
 
-    /// Programs in which somebody waits, and is woken, and gives up, and all is closed. Three
-    /// threads have very many schedules.
+    /// Programs in which threads wait, are woken, give up, and close the queue. Three threads have
+    /// very many schedules.
     #[test]
     fn who_waits_is_woken_and_closed_means_closed() {
         for (text, preemptions) in [

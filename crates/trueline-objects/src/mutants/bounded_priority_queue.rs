@@ -2,18 +2,17 @@
 
 use crate::shadowed::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// There is no word of counts: `poll` looks through the bins, the best first.
+    /// There is no word of counts: `poll` searches the bins, the best first.
     LooksThrough,
-    /// `insert` reserves its room first and is counted after that: it can be full while what fills
-    /// it is not there.
+    /// `insert` first reserves its room and is counted later: the queue can be full before the
+    /// values that fill it are there.
     ReservesFirst,
     /// The counts are changed without looking whether they are still the same.
     ClaimsWithoutComparing,
-    /// `poll` chooses a bin once, and takes from that one though there may be a better one
-    /// meanwhile.
+    /// `poll` chooses a bin once, and takes from it even if there is a better one meanwhile.
     ChoosesOnce,
 }
 

@@ -3,14 +3,14 @@
 use crate::shadowed::sync::atomic::{AtomicU64, Ordering};
 use crate::shadowed::sync::with_thread_index;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// All threads share a stripe, to which they add with a read and a write.
     AddsInTwoSteps,
-    /// `inc` carries what its stripe has reached to a common total, in two steps.
+    /// `inc` carries the value of its stripe to a common total, in two steps.
     Carries,
-    /// `read` tells the sum that was left last in a common place, which may be an older one.
+    /// `read` returns the last sum in a common place, which may be outdated.
     SharesSum,
 }
 
@@ -21,7 +21,7 @@ const STRIPES: usize = 4;
 pub(crate) struct Counter {
     fault: Fault,
     stripes: [AtomicU64; STRIPES],
-    /// What was carried, or the sum that was left.
+    /// The total that was carried, or the last sum.
     common: AtomicU64,
 }
 

@@ -1,20 +1,20 @@
-//! The queue of segments with cells by fetch-and-add, with a fault: one segment without an end.
+//! The queue of segments with cells by fetch-and-add, with a fault: one unbounded segment.
 
 use crate::shadowed::growing_array::{GrowingArray, Initial};
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use crate::shadowed::sync::cell::UnsafeCell;
 use crate::shadowed::sync::hint;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `deq` leaves a cell that is empty as it is: an `enq` fills it when nobody comes again.
+    /// `deq` leaves an empty cell unchanged: an `enq` fills it when no `deq` will come again.
     LeavesCell,
     /// `deq` reads how many enqueuers there are before how many dequeuers.
     CountsBackwards,
     /// `enq` takes its number with a read and a write.
     NumbersInTwoSteps,
-    /// `deq` says that nothing is there when the cell of its number is empty.
+    /// `deq` returns `None` when the cell of its number is empty.
     GivesUp,
 }
 
@@ -77,8 +77,8 @@ impl Queue {
             }
             let cell = self.cells.get(self.dequeuers.fetch_add(1, Ordering::SeqCst));
             let full = match self.fault {
-                // It waits: in a segment without an end an `enq` and a `deq` could thwart each
-                // other for ever.
+                // It waits: in an unbounded segment an `enq` and a `deq` could block each other's
+                // progress for ever.
                 Fault::CountsBackwards => {
                     while cell.state.load(Ordering::SeqCst) != FULL {
                         hint::spin_loop();
@@ -98,7 +98,7 @@ impl Queue {
     }
 }
 
-/// Says that a cell is full with relaxed orderings: a race on its value.
+/// Announces that a cell is full with relaxed orderings: a race on its value.
 pub(crate) struct RelaxedQueue {
     enqueuers: AtomicUsize,
     dequeuers: AtomicUsize,
@@ -114,8 +114,8 @@ impl Initial for RelaxedCell {
     const INITIAL: RelaxedCell = RelaxedCell { full: AtomicU8::new(0), value: UnsafeCell::new(0) };
 }
 
-// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one
-// at a time.
+// SAFETY: it is not sound: this is the fault, which the explorer reports as a race. There, only one
+// thread runs at a time.
 unsafe impl Sync for RelaxedCell {}
 
 impl RelaxedQueue {
@@ -140,8 +140,8 @@ impl RelaxedQueue {
         while cell.full.load(Ordering::Relaxed) != FULL {
             hint::spin_loop();
         }
-        // SAFETY: this thread alone has the number; that it may not see what was written is the
-        // fault.
+        // SAFETY: only this thread has the number. The fault is that it may not see what was
+        // written.
         Some(cell.value.with(|place| unsafe { *place }))
     }
 }

@@ -4,11 +4,11 @@ use crate::shadowed::growing_array::{GrowingArray, Initial};
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `deq` reads how far to look again after each place: Wing, Gong: Testing and verifying
-    /// concurrent objects. JPDC 17, 1993, section 3.2.2.
+    /// `deq` reads the number of reserved places again after each place: Wing, Gong: Testing and
+    /// verifying concurrent objects. JPDC 17, 1993, section 3.2.2.
     RereadsRange,
     /// `enq` reserves its place with a read and a write.
     ReservesInTwoSteps,

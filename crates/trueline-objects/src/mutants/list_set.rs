@@ -5,16 +5,16 @@ use crate::shadowed::mark::{is_marked, marked, unmarked};
 use crate::shadowed::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::ptr;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `remove` unlinks a node without marking it: what is linked behind it meanwhile is lost.
+    /// `remove` unlinks a node without marking it: nodes linked behind it meanwhile are lost.
     ForgetsMark,
-    /// The mark is beside the link and not in it: what is linked behind a marked node is lost.
+    /// The mark is beside the link and not in it: nodes linked behind a marked node are lost.
     MarksApart,
     /// `remove` marks a node without looking whether another has marked it.
     MarksWithoutComparing,
-    /// `insert` links its node without looking whether another was linked there meanwhile.
+    /// `insert` links its node without checking whether another was linked there meanwhile.
     LinksWithoutComparing,
 }
 
@@ -32,7 +32,7 @@ struct Node {
     removed: AtomicBool,
 }
 
-/// A link, what it led to, and whether that is the node that was looked for.
+/// A link, its target, and whether that is the node that was searched for.
 type Place<'a> = (&'a AtomicPtr<Node>, *mut Node, bool);
 
 impl Set {
@@ -120,7 +120,7 @@ impl Set {
     }
 }
 
-/// Frees a node as soon as it is unlinked, while others may still stand on it.
+/// Frees a node as soon as it is unlinked, while other threads may still read it.
 pub(crate) struct HastySet {
     head: AtomicPtr<Node>,
 }
@@ -141,7 +141,7 @@ impl HastySet {
             if link.compare_exchange(next, node, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 return true;
             }
-            // SAFETY: nobody else has seen the node.
+            // SAFETY: no other thread has seen the node.
             drop(unsafe { Box::from_raw(node) });
         }
     }
@@ -152,8 +152,8 @@ impl HastySet {
             if !found {
                 return false;
             }
-            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the
-            // access. There the memory of freed nodes is kept.
+            // SAFETY: it is not sound, here and below: this is the fault, which the explorer
+            // detects at the access. There, the memory of freed nodes is kept.
             let node = unsafe { &*pointer };
             let next = node.next.load(Ordering::Acquire);
             let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
@@ -183,8 +183,8 @@ impl HastySet {
                     if link.compare_exchange(next, unmarked(after), yes, no).is_err() {
                         continue 'anew;
                     }
-                    // SAFETY: this thread alone has unlinked the node; that others still use it is
-                    // the fault.
+                    // SAFETY: only this thread has unlinked the node. The fault is that others
+                    // still use it.
                     drop(unsafe { Box::from_raw(next) });
                     next = unmarked(after);
                 } else if node.value < value {
@@ -201,7 +201,7 @@ impl Drop for HastySet {
     fn drop(&mut self) {
         let mut next = *self.head.get_mut();
         while !next.is_null() {
-            // SAFETY: nobody else has the set, and each node is in the list once.
+            // SAFETY: the set is exclusively owned, and each node is in the list once.
             let mut node = unsafe { Box::from_raw(unmarked(next)) };
             next = unmarked(*node.next.get_mut());
         }

@@ -4,15 +4,15 @@ use super::nursery::Nursery;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
 use std::ptr;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `enq` links its node to the last one without looking whether another was linked there
+    /// `enq` links its node to the last one without checking whether another was linked there
     /// meanwhile.
     LinksWithoutComparing,
     /// `deq` moves the head on without looking whether it is still the same.
     MovesHeadWithoutComparing,
-    /// `enq` moves the tail to its node first and links the node after that: until then, what
+    /// `enq` moves the tail to its node first and links the node later: until then, nodes that
     /// others enqueue cannot be reached.
     MovesTailFirst,
 }
@@ -121,8 +121,8 @@ impl HastyQueue {
         let node = Box::into_raw(Box::new(Node::new(value)));
         loop {
             let tail = self.tail.load(Ordering::Acquire);
-            // SAFETY: it is not, here and below: this is the fault, which the explorer finds at the
-            // access. There the memory of freed nodes is kept.
+            // SAFETY: it is not sound, here and below: this is the fault, which the explorer
+            // detects at the access. There, the memory of freed nodes is kept.
             let next = unsafe { &(*tail).next };
             let last = next.load(Ordering::Acquire);
             if !last.is_null() {
@@ -154,8 +154,8 @@ impl HastyQueue {
             let value = unsafe { (*next).value.load(Ordering::Relaxed) };
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             if self.head.compare_exchange(head, next, yes, no).is_ok() {
-                // SAFETY: this thread alone has taken the node out; that others still use it is the
-                // fault.
+                // SAFETY: only this thread has removed the node. The fault is that others still use
+                // it.
                 drop(unsafe { Box::from_raw(head) });
                 return Some(value);
             }
@@ -171,7 +171,7 @@ impl Drop for HastyQueue {
     fn drop(&mut self) {
         let mut node = *self.head.get_mut();
         while !node.is_null() {
-            // SAFETY: nobody else has the queue, and each node is in the list once.
+            // SAFETY: the queue is exclusively owned, and each node is in the list once.
             let mut freed = unsafe { Box::from_raw(node) };
             node = *freed.next.get_mut();
         }

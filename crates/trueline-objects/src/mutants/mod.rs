@@ -1,10 +1,10 @@
-//! Broken on purpose: variants of the objects with one fault each, to test tools with.
+//! Mutants: variants of the objects with one deliberate fault each, for testing tools.
 //!
-//! They are compiled over the shadow std, which outside of an exploration is std. So that a fault
-//! is the one it says and no other, a mutant's values are atomic and its nodes live until the
-//! object is dropped: on real threads, too, it is wrong without undefined behaviour. The exceptions
-//! are those whose fault is a race or a use of freed memory, which are explored alone: the registry
-//! says which.
+//! They are compiled over the shadow std, which outside of an exploration is std. So that a mutant
+//! has no fault but its own, its values are atomic and its nodes live until the object is dropped:
+//! even on real threads it fails without undefined behaviour. The exceptions are mutants whose
+//! fault is a race or a use of freed memory. These run only in explorations; the registry lists
+//! them.
 
 pub(crate) mod nursery;
 

@@ -4,12 +4,12 @@ use crate::shadowed::grace;
 use crate::shadowed::marked_list::{MarkedList, Node};
 use crate::shadowed::sync::atomic::{AtomicI64, Ordering};
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// `add` reads a count and writes one more.
     AddsInTwoSteps,
-    /// `add` raises a count that may be 0: its node is going, and the value with it.
+    /// `add` increments a count that may be 0: its node is being removed, and the value with it.
     RaisesZero,
     /// `remove` looks whether there is something, and lowers the count after that.
     LowersBlindly,

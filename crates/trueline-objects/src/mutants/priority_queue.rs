@@ -5,18 +5,18 @@ use crate::shadowed::mark::{is_marked, marked, unmarked};
 use crate::shadowed::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::ptr;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A mark in the node itself says that it is taken, as in the queue of Lotan and Shavit: a
-    /// better node can be linked before it meanwhile, and that the other one comes even later.
+    /// A mark in the node itself means that it is taken, as in the queue of Lotan and Shavit:
+    /// meanwhile a better node can be linked before it, and then an even later one is taken.
     MarksNodes,
     /// `poll` marks a link without looking whether it is still the same.
     MarksWithoutComparing,
-    /// `insert` links its node without looking whether another was linked there meanwhile.
+    /// `insert` links its node without checking whether another was linked there meanwhile.
     LinksWithoutComparing,
-    /// `poll` moves the head on to the first node that is left: what is linked behind the last
-    /// taken one meanwhile is lost.
+    /// `poll` moves the head to the first remaining node: nodes linked behind the last taken one
+    /// meanwhile are lost.
     CutsTooFar,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Queue {
 
 struct Node {
     priority: i64,
-    /// Marked: what it leads to is taken.
+    /// Marked: the node to which it leads is taken.
     next: AtomicPtr<Node>,
     /// The mark, if it is in the node itself.
     taken: AtomicBool,

@@ -1,19 +1,19 @@
-//! The semiqueue with a fault: segments in an array without an end, values as they are.
+//! The semiqueue with a fault: segments in an unbounded array, values stored directly.
 
-use crate::relaxed::cells::Held;
+use crate::relaxed::cells::CellState;
 use crate::relaxed::segments::Segments;
 use crate::shadowed::sync::with_thread_index;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `deq` says that nothing is there after one look at each cell, from the thread's own on.
+    /// `deq` returns `None` after one pass over the cells, starting at the thread's own.
     LooksOnce,
-    /// `deq` leaves the first segment when it sees no value there, though cells are free.
+    /// `deq` leaves the first segment when it sees no value there, although cells are free.
     LeavesEarly,
     /// `deq` looks into the second segment before the first.
     TakesTooFar,
-    /// `deq` does not mark what it takes.
+    /// `deq` does not mark the values that it takes.
     TakesTwice,
 }
 
@@ -40,13 +40,13 @@ impl Queue {
             if found.is_some() {
                 return found;
             }
-            match self.segments.settle(segment) {
+            match self.segments.first_not_taken(segment) {
                 Some(_) if self.fault == Fault::LooksOnce => return None,
-                Some(Held::Free) if self.fault == Fault::LeavesEarly => {
+                Some(CellState::Free) if self.fault == Fault::LeavesEarly => {
                     self.segments.leave(segment);
                     return None;
                 }
-                Some(Held::Free) => return None,
+                Some(CellState::Free) => return None,
                 Some(_) => {}
                 None => self.segments.leave(segment),
             }
@@ -58,7 +58,7 @@ impl Queue {
         let Segments { size: k, cells, .. } = &self.segments;
         let start = with_thread_index(|index| index % k);
         (0..*k).map(|i| segment * k + (start + i) % k).find_map(|cell| {
-            let Held::Value(value) = cells.look(cell) else { return None };
+            let CellState::Value(value) = cells.look(cell) else { return None };
             let has = self.fault == Fault::TakesTwice || cells.take(cell, value);
             has.then_some(value)
         })

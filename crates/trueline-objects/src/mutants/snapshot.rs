@@ -4,18 +4,17 @@ use super::nursery::Nursery;
 use crate::shadowed::sync::atomic::{AtomicPtr, Ordering};
 use crate::shadowed::sync::with_thread_index;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// A scan is one collect.
     CollectsOnce,
-    /// A scan borrows from a thread that was seen to move once: its scan may have begun long
-    /// before.
+    /// A scan borrows from a thread that was seen to move once: that thread's scan may have begun
+    /// long before.
     BorrowsEarly,
     /// An update leaves the scan of its thread's update before beside its value.
     LeavesOldView,
-    /// Two threads update under the same number: as if one had given its own back before it was
-    /// done.
+    /// Two threads update under the same number, as if one had released its number too early.
     SharesNumbers,
 }
 

@@ -1,18 +1,18 @@
-//! The nonzero indicator with a fault: a root, and below it one node at which all arrive.
+//! The nonzero indicator with a fault: a root, and one node below it at which all threads arrive.
 
 use crate::shadowed::sync::atomic::{AtomicU64, Ordering};
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// An arrival at the root that is not the first sees no announcement: it returns before the
+    /// An arrival at the root that is not the first ignores the announcement: it returns before the
     /// indicator is set.
     DoesNotAnnounce,
-    /// A departure clears the indicator without looking whether somebody has arrived since.
+    /// A departure clears the indicator without checking for later arrivals.
     ClearsBlindly,
-    /// An arrival that finds one half takes it for one: it returns before the root was told.
+    /// An arrival that finds one half treats it as one: it returns before the root is updated.
     TakesHalfForOne,
-    /// An arrival that told the root in vain does not take it back.
+    /// An arrival that updated the root in vain does not undo that.
     DoesNotTakeBack,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Snzi {
     node: AtomicU64,
     /// The count of the root, whether it announces, the version: 8 bits, 1 bit, the rest.
     root: AtomicU64,
-    /// Twice the number of times that it was written, and one if somebody is there.
+    /// Twice the number of writes, plus one if the count is not zero.
     indicator: AtomicU64,
 }
 
@@ -65,7 +65,7 @@ impl Snzi {
             }
             self.arrive_root();
             if self.fault == Fault::TakesHalfForOne {
-                // Others may have come to the half.
+                // Other threads may have met the half.
                 self.node.fetch_add(1, Ordering::SeqCst);
                 break;
             }

@@ -4,10 +4,10 @@ use super::nursery::Nursery;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering};
 use std::ptr;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `deq` does not count how often a value was asked for.
+    /// `deq` does not count how often a value was returned.
     DoesNotCount,
     /// `deq` counts with a read and a write.
     CountsInTwoSteps,

@@ -5,17 +5,17 @@ use crate::shadowed::sync::cell::UnsafeCell;
 use crate::shadowed::sync::hint;
 use trueline_explore::engine::interface;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Takes its number with a read and a write, so that two threads may have the same.
+    /// Takes its number with a read and a write, so that two threads may have the same one.
     TakesTicketInTwoSteps,
-    /// Calls the number that is handed out next, in place of the one after its own: those who wait
+    /// Calls the number that is handed out next, instead of the one after its own: waiting threads
     /// wait for ever.
     SkipsThoseWhoWait,
     /// `try_acquire` looks whether the lock is free and takes the number after that.
     TriesInTwoSteps,
-    /// Unlocks with a relaxed store: a race on what the lock protects.
+    /// Unlocks with a relaxed store: a race on the protected value.
     UnlocksRelaxed,
 }
 
@@ -24,12 +24,12 @@ pub(crate) struct Lock {
     fault: Fault,
     next: AtomicUsize,
     serving: AtomicUsize,
-    /// What the lock protects: how often it was acquired and released.
+    /// The protected value: how often the lock was acquired and released.
     protected: UnsafeCell<u64>,
 }
 
-// SAFETY: `protected` is touched only in explorations, where threads run one at a time, and where
-// what the fault does to it is found.
+// SAFETY: `protected` is accessed only in explorations, where one thread runs at a time and the
+// effect of the fault is detected.
 unsafe impl Sync for Lock {}
 
 impl Lock {
@@ -85,8 +85,8 @@ impl Lock {
     }
 
     fn touch(&self) {
-        // On real threads this could be undefined behaviour. Where the fault lets two threads in,
-        // the histories show it.
+        // On real threads this could be undefined behaviour. If the fault lets two threads in, the
+        // histories show it.
         if self.fault == Fault::UnlocksRelaxed && interface::active() {
             // SAFETY: in an exploration no other thread runs meanwhile.
             self.protected.with_mut(|protected| unsafe { *protected += 1 });

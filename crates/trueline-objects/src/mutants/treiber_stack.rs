@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ptr;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A node that was popped is pushed again while another `pop` may still have a pointer to it:
-    /// the compare-exchange of that one finds the head that it expects, and replaces it by a node
-    /// that is no longer below it. The bug of Figure 1 of Emmi, Enea, Hamza: Monitoring refinement
-    /// via symbolic reasoning. PLDI 2015.
+    /// A popped node is pushed again while another `pop` may still have a pointer to it. The
+    /// compare-exchange of that `pop` finds the expected head and replaces it by a node that is no
+    /// longer below it. The bug of Figure 1 of Emmi, Enea, Hamza: Monitoring refinement via
+    /// symbolic reasoning. PLDI 2015.
     ReusesNodes,
     /// `pop` writes the head without looking whether it is still the same.
     PopsWithoutComparing,
@@ -27,8 +27,7 @@ pub(crate) struct Stack {
     fault: Fault,
     head: AtomicPtr<Node>,
     nodes: Nursery<Node>,
-    /// For each thread the nodes that it can use again, the oldest first. Each begins with a spare
-    /// one.
+    /// For each thread the nodes that it can reuse, the oldest first. Each begins with a spare one.
     spare: [Spare; THREADS],
 }
 
@@ -44,8 +43,8 @@ struct Node {
 #[derive(Default)]
 struct Spare(RefCell<Option<VecDeque<*mut Node>>>);
 
-// SAFETY: the pointers are good as long as the stack is; the list is touched by the thread with its
-// number alone.
+// SAFETY: the pointers are valid as long as the stack. Only the thread with this number accesses
+// the list.
 unsafe impl Send for Spare {}
 // SAFETY: as above.
 unsafe impl Sync for Spare {}
@@ -127,7 +126,7 @@ impl Stack {
     }
 }
 
-/// Publishes its nodes with relaxed orderings: a race on what is in them.
+/// Publishes its nodes with relaxed orderings: a race on their contents.
 pub(crate) struct RelaxedStack {
     head: AtomicPtr<RelaxedNode>,
     nodes: Nursery<RelaxedNode>,
@@ -138,8 +137,8 @@ struct RelaxedNode {
     next: UnsafeCell<*mut RelaxedNode>,
 }
 
-// SAFETY: it is not: this is the fault, which the explorer finds as a race. There threads run one
-// at a time.
+// SAFETY: it is not sound: this is the fault, which the explorer reports as a race. There, only one
+// thread runs at a time.
 unsafe impl Send for RelaxedNode {}
 
 impl RelaxedStack {
@@ -167,8 +166,8 @@ impl RelaxedStack {
             if head.is_null() {
                 return None;
             }
-            // SAFETY: nodes live as long as the stack. That what is in it may not be seen yet is
-            // the fault.
+            // SAFETY: nodes live as long as the stack. The fault is that this thread may not see
+            // the contents yet.
             let next = unsafe { (*head).next.with(|next| *next) };
             match self.head.compare_exchange(head, next, Ordering::Relaxed, Ordering::Relaxed) {
                 // SAFETY: as above.

@@ -4,18 +4,18 @@
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Words are written and read one after the other.
     WordByWord,
-    /// `read` does not look again whether somebody has written meanwhile.
+    /// `read` does not check whether another thread has written meanwhile.
     DoesNotLookAgain,
     /// `write` does not keep other writers out.
     WritersMeet,
 }
 
-/// A register with a fault. Its version is odd while somebody writes.
+/// A register with a fault. Its version is odd during a write.
 pub(crate) struct Register {
     fault: Fault,
     version: AtomicUsize,
@@ -87,21 +87,21 @@ impl HastyRegister {
 
     pub(crate) fn read(&self) -> [i64; 2] {
         let current = self.current.load(Ordering::SeqCst);
-        // SAFETY: it is not: this is the fault, which the explorer finds at the access. There the
-        // memory of what was freed is kept.
+        // SAFETY: it is not sound: this is the fault, which the explorer detects at the access.
+        // There, freed memory is kept.
         [0, 1].map(|i: usize| unsafe { (&(*current))[i].load(Ordering::SeqCst) })
     }
 
     pub(crate) fn write(&self, value: [i64; 2]) {
         let former = self.current.swap(allocate(value), Ordering::SeqCst);
-        // SAFETY: this thread alone has taken it out; that others still read it is the fault.
+        // SAFETY: only this thread has removed it. The fault is that others still read it.
         drop(unsafe { Box::from_raw(former) });
     }
 }
 
 impl Drop for HastyRegister {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the register.
+        // SAFETY: the register is exclusively owned.
         drop(unsafe { Box::from_raw(*self.current.get_mut()) });
     }
 }

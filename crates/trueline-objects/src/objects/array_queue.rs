@@ -1,27 +1,28 @@
-//! Vyukov's bounded queue, made linearizable: 'empty' and 'full' are said only when they are true.
+//! Vyukov's bounded queue, made linearizable: it reports 'empty' and 'full' only when they are
+//! true.
 //!
-//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010, with the repair that `crossbeam`'s queue of
-//! this name has: an operation that finds a slot of which it is not the turn looks at the other end
-//! of the queue. If the queue is empty (full), it says so; otherwise another operation is half
-//! done, and it waits for that one. `vyukov_queue.rs` shows what happens without; both have the
-//! slots of `ring.rs`.
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010, with the fix of `crossbeam`'s queue of this
+//! name: if it is not an operation's turn at its slot, the operation reads the other end of the
+//! queue. If the queue is empty (full), it says so; otherwise another operation is unfinished, and
+//! it waits for that one. `vyukov_queue.rs` shows what happens without the fix. Both use the slots
+//! of `ring.rs`.
 //!
-//! **Linearization.** `enq` and `deq` where they claim their number. An `enq` that says 'full'
+//! **Linearization.** `enq` and `deq` where they claim their number. An `enq` that returns 'full'
 //! where it reads `head`: it has read `tail = t` before, and finds `head` a lap before t. `tail`
-//! has not become less since, and is never more than a lap ahead of `head`, so at that time there
-//! was no room. `deq` that says 'empty' in the same way: `tail` is what `head` was before, and
-//! `head` is between. These accesses are sequentially consistent, so that 'at that time' has a
-//! meaning. `len` where it reads `head`, between two equal reads of `tail`.
+//! has not decreased since, and is never more than a lap ahead of `head`, so at that moment there
+//! was no room. A `deq` that returns 'empty', likewise: `tail` equals the earlier value of `head`,
+//! and `head` is between. These accesses are sequentially consistent, so that 'at that moment' is
+//! well defined. `len` where it reads `head`, between two equal reads of `tail`.
 //!
-//! **`force_push`** to a full queue moves `head` over the oldest value, which is its own then, and
-//! with it the slot: nobody else can claim the number of the next `enq`, since its slot is not
-//! free, so that `tail` follows by a plain store. It has its place where it moves `head`. Until
-//! `tail` has followed, the two say that there is one value less than there is. Nobody is misled:
-//! an `enq` finds neither its turn nor a full queue, and waits; a `deq` takes the values behind,
-//! and where there is none it finds that the slot is not free for the lap that it is in, and waits;
-//! so does `len`, which asks for the same.
+//! **`force_push`** to a full queue moves `head` over the oldest value. That value then belongs to
+//! it, and so does the slot: no other operation can claim the number of the next `enq`, since its
+//! slot is not free, so a plain store suffices to advance `tail`. Its linearization point is where
+//! it moves `head`. Until `tail` has followed, the two show one value less than there is. That
+//! misleads no operation: an `enq` finds neither its turn nor a full queue, and waits; a `deq`
+//! takes the later values, and if there is none it finds that the slot is not free for its lap, and
+//! waits; `len` waits for the same reason.
 //!
-//! **Progress.** Blocking: an operation waits for one that has claimed its slot and is not done.
+//! **Progress.** Blocking: an operation waits for one that has claimed its slot and is unfinished.
 //! Cost: O(1) without contention.
 
 use super::ring::Ring;
@@ -29,9 +30,9 @@ use super::sync::Backoff;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::to_the_end::to_the_end;
 
-/// Longest wait after a step in vain, as a power of two: shorter than elsewhere, since nothing has
-/// to be fetched for the next try but the number and its slot. In the benchmark with two threads
-/// longer waits halve the rate.
+/// Longest wait after a failed attempt, as a power of two: shorter than elsewhere, since the next
+/// attempt fetches only the number and its slot. In the benchmark with two threads, longer waits
+/// halve the rate.
 const PATIENCE: u32 = 6;
 
 /// A bounded queue.
@@ -48,7 +49,7 @@ pub struct ArrayQueue<T> {
 }
 
 impl<T> ArrayQueue<T> {
-    /// An empty queue with room for so many values.
+    /// An empty queue with this capacity.
     ///
     /// # Panics
     /// If the capacity is 0.
@@ -61,7 +62,7 @@ impl<T> ArrayQueue<T> {
         self.ring.capacity()
     }
 
-    /// Puts a value at the end; gives it back where there is no room.
+    /// Inserts a value at the end; returns it if there is no room.
     pub fn enq(&self, value: T) -> Result<(), T> {
         let backoff = Backoff::up_to(PATIENCE);
         let mut number = self.ring.tail.load(Ordering::SeqCst);
@@ -91,7 +92,7 @@ impl<T> ArrayQueue<T> {
         }
     }
 
-    /// Takes the oldest value; `None` where there is none.
+    /// Removes the oldest value; `None` if there is none.
     pub fn deq(&self) -> Option<T> {
         let backoff = Backoff::up_to(PATIENCE);
         let mut number = self.ring.head.load(Ordering::SeqCst);
@@ -112,8 +113,7 @@ impl<T> ArrayQueue<T> {
                 continue;
             }
             if sequence.wrapping_sub(filled).cast_signed() < 0 {
-                // Where the slot is not free yet, who has it may be about to fill it: see
-                // `force_push`.
+                // If the slot is not free yet, its owner may be about to fill it: see `force_push`.
                 if sequence == number && self.ring.tail.load(Ordering::SeqCst) == number {
                     return None;
                 }
@@ -123,8 +123,7 @@ impl<T> ArrayQueue<T> {
         }
     }
 
-    /// Puts a value at the end. Where there is no room, the oldest value makes way, and is given
-    /// back.
+    /// Inserts a value at the end. If there is no room, removes the oldest value and returns it.
     pub fn force_push(&self, value: T) -> Option<T> {
         let backoff = Backoff::up_to(PATIENCE);
         let mut value = value;
@@ -135,14 +134,14 @@ impl<T> ArrayQueue<T> {
             };
             let number = self.ring.tail.load(Ordering::SeqCst);
             let oldest = self.ring.a_lap_before(number);
-            // It succeeds only if the queue is full still, or again: `tail` is not more than a lap
-            // ahead.
+            // It succeeds only if the queue is still full, or full again: `tail` is not more than a
+            // lap ahead.
             if self.ring.slot(number).sequence() == oldest.wrapping_add(1)
                 && self.claim(&self.ring.head, oldest).is_ok()
             {
                 self.ring.tail.store(self.ring.after(number), Ordering::SeqCst);
-                // SAFETY: the slot was filled for the number of the oldest value, which this thread
-                // alone has, and so is the next one.
+                // SAFETY: the slot was filled for the number of the oldest value. Only this thread
+                // has that number, and the next one.
                 return Some(unsafe { self.ring.slot(number).replace(number, value) });
             }
             backoff.wait();
@@ -169,12 +168,12 @@ impl<T> ArrayQueue<T> {
         }
     }
 
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether there is no room.
+    /// Whether it is full.
     pub fn is_full(&self) -> bool {
         self.len() == self.capacity()
     }

@@ -6,49 +6,49 @@
 //! operations on B*-trees with overtaking. JCSS 33(2), 1986. It is the B-tree of the library of
 //! Wing and Gong (Testing and verifying concurrent objects. JPDC 17, 1993).
 //!
-//! What Lehman and Yao read and write is a page of a disk, all at once. Here a node has a pointer
-//! to a page, which is not written again: a writer makes a new one, puts it in place of the old
-//! one, and retires that (`grace.rs`). Each page has the largest key that may be below it, and a
-//! link to the node on its right. A node that is full is split: its right half goes into a new
-//! node, and one store puts a page in place which has the left half and the link to the new node.
-//! The node above learns of it later. Whoever comes from there too early goes on to the right.
+//! Lehman and Yao read and write a page of a disk atomically. Here a node has a pointer to an
+//! immutable page: a writer creates a new page, replaces the old one with it, and retires the old
+//! one (`grace.rs`). Each page has the largest key that may be below it, and a link to the node on
+//! its right. A full node is split: its right half goes into a new node, and one store installs a
+//! page with the left half and the link to the new node. The node above learns of it later. A
+//! thread that comes from there too early moves on to the right.
 //!
 //! **Code of the user's runs under no lock.** A writer makes the new page from the one that it
-//! reads, which compares, clones and drops keys and values, and then takes the lock for as long as
-//! it takes to see that the page is still the same, and to put the new one in its place; where
-//! another writer was quicker it begins again with the new page. So comparisons, clones and
-//! destructors may call the tree (those that change it each time keep their own operation starting
-//! over), and one that panics leaves the tree as it was, but that the level above may never learn
-//! of a split, which costs readers a step.
+//! reads, which compares, clones and drops keys and values. Then it takes the lock just long enough
+//! to check that the page is still the same and to install the new one. If another writer was
+//! faster, it starts over with the new page. So comparisons, clones and destructors may call the
+//! tree (if they change it each time, their own operation starts over each time). If one panics,
+//! the tree stays as it was, except that the level above may never learn of a split, which costs
+//! readers a step.
 //!
 //! **Invariants.** (1) A node covers the keys above a bound that never changes, up to the high key
-//! of its page, which never becomes larger. (2) The nodes of a level, from left to right, cover all
-//! keys, each once, at every moment; a node that is split loses no key. (3) Nodes are never taken
-//! out, so that a pointer to one is good as long as the tree. (4) A writer changes the page of a
-//! node only while it holds its lock, and only if it is the one from which it made the new one. (5)
-//! If a node is split, it is the root, and no other is on its level, or there is a level above.
+//! of its page, which never increases. (2) The nodes of a level, from left to right, cover all
+//! keys, each once, at every moment; a split loses no key. (3) Nodes are never removed, so that a
+//! pointer to one is valid as long as the tree. (4) A writer changes the page of a node only while
+//! it holds the node's lock, and only if it is the page from which the new one was made. (5) If a
+//! node is split, it is the root, and no other is on its level, or there is a level above.
 //!
-//! **Linearization.** `insert` and `remove` where they put the new page of a leaf in place. `get`,
-//! and `remove` where there is nothing to remove, where it reads the page of the leaf that covers
-//! the key. It stands on a leaf whose lower bound is below the key, by (1), and if the key is above
-//! the high key, it is on the right, by (2). So what it reads is what the tree holds for the key.
-//! `update` and `entry` as they say in `b_link_tree/entry.rs`, `first`, `last` and `is_empty` as in
-//! `b_link_tree/order.rs`; `iter`, `range` and `len` have a moment for each leaf.
+//! **Linearization.** `insert` and `remove` where they install the new page of a leaf. `get`, and a
+//! `remove` that finds nothing to remove, where they read the page of the leaf that covers the key.
+//! They are at a leaf whose lower bound is below the key, by (1), and if the key is above the high
+//! key, it is on the right, by (2). So they read what the tree contains for the key. `update` and
+//! `entry` as described in `b_link_tree/entry.rs`, `first`, `last` and `is_empty` as in
+//! `b_link_tree/order.rs`; `iter`, `range` and `len` have a linearization point for each leaf.
 //!
-//! **Order.** The changes of a key are totally ordered by the locks of the leaves that cover it,
-//! one after the other, in the order in which their pages were put in place; operations on
-//! different keys commute, whatever the order in which the levels above learn of splits.
+//! **Order.** The changes of a key are totally ordered: the locks of the leaves that cover it, one
+//! after the other, order them as their pages were installed. Operations on different keys commute,
+//! whatever the order in which the levels above learn of splits.
 //!
-//! **Orderings.** Pages are read with acquire and put in place with release; each operation begins
+//! **Orderings.** Pages are read with acquire and installed with release. Each operation begins
 //! with the sequentially consistent fence of `grace.rs`, so that two threads cannot see changes of
 //! two leaves in opposite orders.
 //!
-//! **Progress.** `get` and `contains` take no lock and never start over: each step is down, or
-//! right to a node that was split off meanwhile. Writers block each other on a leaf while one puts
-//! its page in place, start over only because another one has, and do not block readers. **Cost.**
-//! O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values, so that they
-//! should be cheap to clone. Limit: as in the paper, `remove` neither merges nor frees nodes, so
-//! that a tree which was large stays as large.
+//! **Progress.** `get` and `contains` take no lock and never start over: each step goes down, or
+//! right to a node that was split off meanwhile. Writers block each other on a leaf while one
+//! installs its page, start over only because another writer succeeded, and do not block readers.
+//! **Cost.** O(log n) comparisons; a change copies a page of up to `CAPACITY` keys and values,
+//! which should therefore be cheap to clone. Limit: as in the paper, `remove` neither merges nor
+//! frees nodes, so that a tree that was large stays large.
 
 #[path = "b_link_tree/entry.rs"]
 pub mod entry;
@@ -70,8 +70,8 @@ use std::sync::PoisonError;
 /// A sorted map in a B-tree with links to the right.
 ///
 /// A node has up to `CAPACITY` keys. A change copies the page of a leaf, which another processor
-/// may have written last, so that large pages cost most where several threads make changes; small
-/// ones make the way down longer.
+/// may have written last. So large pages are most expensive if several threads make changes; small
+/// ones make the tree deeper.
 ///
 /// ```
 /// let map = trueline_objects::BLinkTree::<_, _>::new();
@@ -90,15 +90,15 @@ struct Node<K, V> {
     /// 0 for leaves.
     level: u32,
     page: AtomicPtr<Page<K, V>>,
-    /// Held by who changes the page.
+    /// Held while the page is changed.
     lock: Mutex<()>,
 }
 
-/// What a node holds at some time. It is not written after it is in place.
+/// The content of a node at some time. Immutable once installed.
 struct Page<K, V>(UnsafeCell<Content<K, V>>);
 
 struct Content<K, V> {
-    /// The largest key that may be here or below; `None`: there is no larger one anywhere.
+    /// The largest key that may be here or below; `None`: unbounded.
     high: Option<K>,
     /// The node on the right, null iff there is no high key.
     right: *mut Node<K, V>,
@@ -107,13 +107,12 @@ struct Content<K, V> {
 
 enum Items<K, V> {
     Leaf(Vec<(K, V)>),
-    /// A child more than keys: the keys of a child are at most the key at its place, and above the
-    /// one before it.
+    /// One child more than keys: the keys of a child are at most the key at its index, and above
+    /// the previous key.
     Inner(Vec<K>, Vec<*mut Node<K, V>>),
 }
 
-// SAFETY: keys and values are shared, cloned and dropped by any thread; pages are not written while
-// they are shared.
+// SAFETY: any thread may share, clone and drop keys and values; shared pages are not written.
 unsafe impl<K: Send + Sync, V: Send + Sync, const CAPACITY: usize> Send
     for BLinkTree<K, V, CAPACITY>
 {
@@ -130,8 +129,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         BLinkTree::with_batch(grace::BATCH)
     }
 
-    /// An empty map in which a thread tries to free pages after it has replaced so many (64 if not
-    /// told otherwise).
+    /// An empty map in which a thread tries to free pages after it has replaced this many (default:
+    /// 64).
     pub fn with_batch(batch: usize) -> BLinkTree<K, V, CAPACITY> {
         const { assert!(CAPACITY >= 2, "a node must be worth splitting") };
         let empty = Content { high: None, right: ptr::null_mut(), items: Items::Leaf(Vec::new()) };
@@ -141,8 +140,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -185,9 +184,9 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
                 let entries = match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split);
-                        // Dropped here: what a function returns is forgotten where a destructor
-                        // panics on its way out.
+                        self.announce_split(inside, split);
+                        // Dropped here: a function's return value is leaked if a destructor panics
+                        // during the return.
                         return former.ok().map(|(value, key)| {
                             drop(key);
                             value
@@ -216,7 +215,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let draft = Draft::new(content, Items::Leaf(without(entries, at)), CAPACITY);
                 match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split);
+                        self.announce_split(inside, split);
                         return Some(removed);
                     }
                     // See `insert`.
@@ -227,7 +226,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         })
     }
 
-    /// The node of a level that covers a key, and what it holds now.
+    /// The node of a level that covers a key, and its current content.
     fn descend<'a, Q: Ord + ?Sized>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
@@ -252,8 +251,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// The node that covers a key, looking to the right from a node of its level on, and what it
-    /// holds now.
+    /// The node that covers a key, searching to the right from a node of its level, and its current
+    /// content.
     fn cover<'a, Q: Ord + ?Sized>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
@@ -274,9 +273,9 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// Puts a draft into a node, as two nodes if its items are too many, if the node still has the
-    /// content that the draft was made from; gives the items back where not. Of a split it yields
-    /// what the level above is to be told.
+    /// Installs a draft in a node, split into two nodes if it has too many items, if the node still
+    /// has the content that the draft was made from; otherwise returns the items. After a split,
+    /// returns what the level above must learn.
     fn replace(
         &self,
         inside: &Inside<'_, Page<K, V>>,
@@ -285,10 +284,10 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         draft: Draft<K, V>,
     ) -> Result<Option<Split<K, V>>, Items<K, V>> {
         let Draft { items, high, separators } = draft;
-        // Nothing below runs code of the user's while the lock is held: keys are moved, and what is
-        // left of them is dropped after it.
+        // Nothing below runs code of the user's while the lock is held: keys are moved, and the
+        // leftovers are dropped after the lock is released.
         let guard = node.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // It is not freed before this operation ends, so that the same address is the same page.
+        // It is not freed before this operation ends, so the same address means the same page.
         let former = node.page.load(Ordering::Acquire);
         // SAFETY: as in `Node::content`.
         if !ptr::eq(unsafe { Page::content(inside, former) }, content) {
@@ -310,15 +309,15 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         let this = ptr::from_ref(node).cast_mut();
         let is_root = self.root.load(Ordering::Relaxed) == this;
         if is_root {
-            // Nobody splits the new node before there is a level above it.
+            // The new node cannot be split before there is a level above it.
             // SAFETY: nodes live as long as the tree.
             let right_lock = unsafe { &(*right).lock };
             let _right = right_lock.lock().unwrap_or_else(PoisonError::into_inner);
             self.put(inside, node, former, left);
             let items = Items::Inner(root_key.take().into_iter().collect(), vec![this, right]);
             let root = Content { high: None, right: ptr::null_mut(), items };
-            // Release: who finds the root sees what is in it. It is written by who holds the lock
-            // of the former one.
+            // Release: a thread that finds the root sees its content. Only the holder of the former
+            // root's lock writes it.
             self.root.store(Node::allocate(level + 1, root), Ordering::Release);
         } else {
             self.put(inside, node, former, left);
@@ -328,7 +327,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         Ok((!is_root).then_some(Split { separator, right, level }))
     }
 
-    /// Puts a page in the place of the one that a node has. The caller holds the lock of the node.
+    /// Replaces the page of a node. The caller holds the lock of the node.
     fn put(
         &self,
         inside: &Inside<'_, Page<K, V>>,
@@ -336,25 +335,26 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         former: *mut Page<K, V>,
         content: Content<K, V>,
     ) {
-        // Release: who finds the page sees what is in it, and in the node on its right.
+        // Release: a thread that finds the page sees its content, and that of the node on its
+        // right.
         node.page.store(self.domain.allocate(Page(UnsafeCell::new(content))), Ordering::Release);
-        // SAFETY: the page was in this place alone, and nobody else changes what is there
-        // meanwhile; each is taken out once.
+        // SAFETY: the page was only in this place, and no other thread changes the place meanwhile;
+        // each page is removed once.
         unsafe { inside.retire(former) };
     }
 
-    /// Tells the levels above of a split. Few changes split, so that the way down is not kept for
-    /// it: each level is looked up from the root.
-    fn tell(&self, inside: &Inside<'_, Page<K, V>>, split: Option<Split<K, V>>) {
-        let mut untold = split;
-        while let Some(Split { mut separator, right, level }) = untold {
+    /// Informs the levels above of a split. Splits are rare, so the path down is not recorded: each
+    /// level is found again from the root.
+    fn announce_split(&self, inside: &Inside<'_, Page<K, V>>, split: Option<Split<K, V>>) {
+        let mut unannounced = split;
+        while let Some(Split { mut separator, right, level }) = unannounced {
             let (mut node, mut content) = self.descend(inside, &separator, level + 1);
-            untold = loop {
+            unannounced = loop {
                 let Items::Inner(keys, children) = &content.items else {
                     unreachable!("a level above 0")
                 };
-                // Nodes may be told of in another order than they were split in: the place depends
-                // on the key alone.
+                // The levels above may learn of nodes in another order than they were split, so
+                // only the key determines the place.
                 let at = keys.partition_point(|other| *other < separator);
                 let keys = with(keys, at, 0, separator);
                 let children = with(children, at + 1, 0, right);
@@ -370,8 +370,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     }
 }
 
-/// A copy of a list in which so many items from a place on make room for another one. In memory for
-/// just that: it is not going to grow.
+/// A copy of a list in which a number of items from an index on is replaced by another item. It is
+/// allocated without spare capacity, since it will not grow.
 fn with<T: Clone>(items: &[T], at: usize, instead_of: usize, item: T) -> Vec<T> {
     let (before, after) = (&items[..at], &items[at + instead_of..]);
     let mut copy = Vec::with_capacity(before.len() + 1 + after.len());
@@ -390,13 +390,13 @@ fn without<T: Clone>(items: &[T], at: usize) -> Vec<T> {
     copy
 }
 
-/// What is to be put in the place of a page. It is made before the lock is taken, since that runs
-/// code of the user's.
+/// The replacement of a page. It is made before the lock is taken, since that runs code of the
+/// user's.
 struct Draft<K, V> {
     items: Items<K, V>,
     high: Option<K>,
-    /// Where there are too many items the largest key that the left half will cover, as often as a
-    /// split needs it.
+    /// If there are too many items: the largest key that the left half will cover, one copy for
+    /// each use in a split.
     separators: Option<[K; 3]>,
 }
 
@@ -410,7 +410,7 @@ impl<K: Clone, V> Draft<K, V> {
     }
 }
 
-/// A node that was split, of which the level above is to be told.
+/// A node that was split, for the level above.
 struct Split<K, V> {
     /// The largest key that it covers now.
     separator: K,
@@ -419,9 +419,8 @@ struct Split<K, V> {
     level: u32,
 }
 
-/// The key and the value that an `insert` put into entries which were not put in place: at the
-/// place where its key was found, with the value and the key that it has taken out, or where it was
-/// not.
+/// The key and the value of an `insert` whose entries were not installed: at the index of the key,
+/// with the removed value and key if the key was found.
 fn take_back<K, V>(
     mut entries: Vec<(K, V)>,
     at: Result<usize, usize>,
@@ -442,7 +441,7 @@ impl<K, V> Node<K, V> {
         Box::into_raw(Box::new(Node { level, page, lock: Mutex::new(()) }))
     }
 
-    /// What is in the node now. It stays good while the operation runs.
+    /// The current content of the node. It stays valid while the operation runs.
     fn content<'a>(&'a self, inside: &'a Inside<'_, Page<K, V>>) -> &'a Content<K, V> {
         // SAFETY: the page was in place since this operation began.
         unsafe { Page::content(inside, self.page.load(Ordering::Acquire)) }
@@ -451,7 +450,8 @@ impl<K, V> Node<K, V> {
 
 impl<K, V> Page<K, V> {
     /// # Safety
-    /// The page was in place since this operation began, so that it is not freed before it ends.
+    /// The page was installed at some time since this operation began, so that it is not freed
+    /// before the operation ends.
     unsafe fn content<'a>(
         _: &'a Inside<'_, Page<K, V>>,
         page: *const Page<K, V>,
@@ -532,8 +532,8 @@ impl<K, V, const CAPACITY: usize> Drop for BLinkTree<K, V, CAPACITY> {
             if next.is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the tree; each node is linked on one level, from one node on
-            // its left or as the first one.
+            // SAFETY: the tree is exclusively owned; each node is linked on one level, from one
+            // node on its left or as the first one.
             let mut node = unsafe { Box::from_raw(next) };
             // SAFETY: each page that was not retired is in one node.
             let page = unsafe { Box::from_raw(*node.page.get_mut()) };

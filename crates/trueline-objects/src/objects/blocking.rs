@@ -1,35 +1,36 @@
 //! A queue whose users wait for a value or for room, as threads or as tasks, with or without a time
-//! limit; and that can be closed. It is made of any linearizable queue, stack or priority queue.
+//! limit, and that can be closed. It wraps any linearizable queue, stack or priority queue.
 //!
-//! **Waiting.** An operation that finds nothing to do enters itself into a list and tries again;
-//! only then it waits. Who has pushed (popped) wakes the first one of the list, after its own
-//! operation has ended. So either the one that waits is in the list when the other one looks, or
-//! its second try begins after the other's operation has ended, and finds what it left: the two
-//! fences decide which. This needs no more of the queue than that it is linearizable.
+//! **Waiting.** An operation that cannot proceed adds itself to a list and tries again; only then
+//! it waits. After its own operation has ended, a push (pop) wakes the first waiter of the other
+//! kind. So either the waiter is in the list when the other thread checks it, or the waiter's
+//! second attempt begins after the other's operation has ended, and sees its effect: the two fences
+//! decide which. The queue only has to be linearizable.
 //!
-//! **Nobody is forgotten.** Who is woken is out of the list, and has to use what it was woken for,
-//! or to tell the next one. It tries again; if there is nothing any more, somebody else has had it,
-//! and it enters itself again. If it leaves for another reason, since its time is up, its task was
-//! dropped, or it got something by its own try while it was being woken, it wakes the next one in
-//! its place: the mutant `-keeps-wakeups` does not.
+//! **No waiter is lost.** A woken waiter is no longer in the list, and must either use its wakeup
+//! or pass it on. It tries again; if it finds nothing, another operation was faster, and it adds
+//! itself to the list again. If it leaves for another reason (its time is up, its task was dropped,
+//! or its own attempt succeeded while it was being woken), it wakes the next waiter instead: the
+//! mutant `-keeps-wakeups` does not.
 //!
-//! **Closing.** After [`Blocking::close`] nothing is pushed, and what is there can still be popped.
-//! A push says that it is under way while it tries, in the word that also says whether the queue is
-//! closed. Whoever finds the queue closing waits until no push is under way, so that 'closed' has a
-//! moment: when the last one of them has ended. Otherwise a push that began before could put a
-//! value into a queue of which others know that it is closed and empty: the mutant
+//! **Closing.** After [`Blocking::close`] nothing is pushed, and the remaining values can still be
+//! popped. A push registers while it runs, in the word that also contains the 'closed' flag. An
+//! operation that finds the queue closing waits until no push is registered, so that closing has a
+//! linearization point: when the last of these pushes ended. Otherwise an earlier push could insert
+//! a value into a queue that others already know to be closed and empty: the mutant
 //! `-closes-at-once`.
 //!
 //! **Code of the user's** that the queue runs, such as comparisons of a priority queue, may panic
-//! and may call the queue. An operation that panics hands its turn on, and a push counts no longer
-//! as under way. Code that a push runs cannot wait for the end of that push: for it the queue is
-//! closed as soon as it is being closed, whatever is under way. A waker that panics keeps no other
-//! one from being woken.
+//! and may call the queue. An operation that panics passes its wakeup on, and a push is
+//! unregistered. Code that a push runs cannot wait for the end of that push: it sees the queue as
+//! closed as soon as closing begins, whatever is registered. If a waker panics, the others are
+//! still woken.
 //!
-//! **Progress.** `try_push` and `try_pop` are what those of the queue are, but for a queue that is
-//! being closed. **Cost.** A push adds two changes of one word and a fence, a pop of a bounded
-//! queue a fence. Lists are under locks, which are taken by who waits and who wakes somebody.
-//! Wakers, which may be anything, are called, cloned and dropped outside of them.
+//! **Progress.** `try_push` and `try_pop` have the progress of the queue's operations, except on a
+//! queue that is being closed. **Cost.** A push adds two changes of one word and a fence, a pop of
+//! a bounded queue adds a fence. The lists are under locks, which are taken by waiters and by
+//! threads that wake one. Wakers, which may be anything, are called, cloned and dropped outside of
+//! the locks.
 
 use super::padded::Padded;
 use super::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -44,25 +45,25 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// What [`Blocking`] is made of: anything that values are put into and taken out of.
+/// A container that [`Blocking`] can wrap.
 ///
-/// It must be linearizable as far as 'full' and 'empty' go: one that says so while an operation is
-/// half done, as [`VyukovQueue`](super::VyukovQueue) does, lets a value lie while somebody waits
-/// for it.
+/// Its 'full' and 'empty' must be linearizable. If it returns them while another operation is
+/// unfinished, as [`VyukovQueue`](super::VyukovQueue) does, a value may stay in the queue while a
+/// thread waits for it.
 pub trait Queue {
-    /// What is put in and taken out.
+    /// The type of its values.
     type Item;
 
-    /// Whether there may be no room.
+    /// Whether it can be full.
     const IS_BOUNDED: bool;
 
-    /// Puts an item in, or gives it back where there is no room.
+    /// Inserts an item, or returns it if there is no room.
     ///
     /// # Errors
-    /// The item, where there is no room.
+    /// The item, if there is no room.
     fn offer(&self, item: Self::Item) -> Result<(), Self::Item>;
 
-    /// Takes an item out; `None` where there is none.
+    /// Removes an item; `None` if there is none.
     fn poll(&self) -> Option<Self::Item>;
 }
 
@@ -88,9 +89,9 @@ pub struct Blocking<Q> {
     queue: Q,
     /// Twice the number of pushes that are under way, and one if it is closed.
     pushes: Padded<AtomicUsize>,
-    /// Who waits for an item.
+    /// The operations that wait for an item.
     poppers: Waiters,
-    /// Who waits for room.
+    /// The operations that wait for room.
     pushers: Waiters,
 }
 
@@ -155,23 +156,23 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// The queue itself. Nobody is woken for what is put in or taken out by it.
+    /// The wrapped queue. Using it directly wakes no waiter.
     pub fn inner(&self) -> &Q {
         &self.queue
     }
 
-    /// The queue itself, with what is left in it.
+    /// The wrapped queue, with its remaining content.
     pub fn into_inner(self) -> Q {
         self.queue
     }
 
-    /// Puts an item in, if there is room.
+    /// Inserts an item, if there is room.
     ///
     /// # Errors
-    /// The item, and why not.
+    /// The item, and the reason.
     pub fn try_push(&self, item: Q::Item) -> Result<(), PushError<Q::Item>> {
-        // Where the queue panics the item may be in it: one too many is woken rather than none.
-        // Dropped after the push is over.
+        // If the queue panics, the item may be in it, so a waiter is woken in any case. Dropped
+        // after the push is over.
         let mut wake = WakesOne::new(&self.poppers);
         let Some(push) = self.begin_push() else {
             wake.cancel();
@@ -185,7 +186,7 @@ impl<Q: Queue> Blocking<Q> {
         })
     }
 
-    /// Puts an item in; waits until there is room.
+    /// Inserts an item; waits until there is room.
     ///
     /// # Errors
     /// The item, if the queue is closed.
@@ -197,10 +198,10 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Puts an item in; waits until there is room, but not longer than this.
+    /// Inserts an item; waits until there is room, but at most this long.
     ///
     /// # Errors
-    /// The item, and why not.
+    /// The item, and the reason.
     pub fn push_timeout(&self, item: Q::Item, timeout: Duration) -> Result<(), PushError<Q::Item>> {
         let mut item = Some(item);
         let pushed = block_on(&self.pushers, Some(timeout), || self.try_to_push(&mut item));
@@ -211,46 +212,47 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Puts an item in, as a task: waits until there is room. The output is the item, if the queue
-    /// is closed. A future that is dropped has put nothing in; one that is forgotten keeps its
-    /// place in the line.
+    /// Inserts an item, as a task: waits until there is room. The output is the item, if the queue
+    /// is closed. A future that is dropped has inserted nothing; one that is forgotten keeps its
+    /// place in the list.
     pub fn push_async(&self, item: Q::Item) -> Push<'_, Q> {
         Push { queue: self, item: Some(item), place: Place::new(&self.pushers) }
     }
 
-    /// Takes an item out, if there is one.
+    /// Removes an item, if there is one.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn try_pop(&self) -> Result<Q::Item, PopError> {
-        // As in `try_push`: where the queue panics there may be room.
+        // As in `try_push`: if the queue panics, there may be room.
         let mut wake = WakesOne::new(&self.pushers);
         let mut item = self.queue.poll();
         let mut is_closed = false;
         if item.is_none() {
             is_closed = self.is_closed();
             if is_closed {
-                // A push may have ended after the first look, and before the queue was closed.
+                // A push may have ended after the first attempt, and before the queue was closed.
                 item = self.queue.poll();
             }
         }
         if item.is_none() || !Q::IS_BOUNDED {
             wake.cancel();
         }
-        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        // Dropped here: a function's return value is leaked if a destructor panics during the
+        // return.
         drop(wake);
         item.ok_or(if is_closed { PopError::Closed } else { PopError::Empty })
     }
 
-    /// Takes an item out; waits until there is one. `None` if the queue is closed and empty.
+    /// Removes an item; waits until there is one. `None` if the queue is closed and empty.
     pub fn pop(&self) -> Option<Q::Item> {
         block_on(&self.poppers, None, || self.try_to_pop()).flatten()
     }
 
-    /// Takes an item out; waits until there is one, but not longer than this.
+    /// Removes an item; waits until there is one, but at most this long.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn pop_timeout(&self, timeout: Duration) -> Result<Q::Item, PopError> {
         match block_on(&self.poppers, Some(timeout), || self.try_to_pop()) {
             Some(item) => item.ok_or(PopError::Closed),
@@ -258,15 +260,15 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// Takes an item out, as a task: waits until there is one. The output is `None` if the queue is
-    /// closed and empty. A future that is dropped has taken nothing; one that is forgotten keeps
-    /// its place in the line.
+    /// Removes an item, as a task: waits until there is one. The output is `None` if the queue is
+    /// closed and empty. A future that is dropped has removed nothing; one that is forgotten keeps
+    /// its place in the list.
     pub fn pop_async(&self) -> Pop<'_, Q> {
         Pop { queue: self, place: Place::new(&self.poppers) }
     }
 
-    /// Closes the queue: nothing can be put in any more, and what is in it can be taken out. Tells
-    /// whether it was open. All that wait are woken.
+    /// Closes the queue: nothing can be inserted any more, but the remaining items can be removed.
+    /// Wakes all waiters. Returns whether the queue was open.
     pub fn close(&self) -> bool {
         let before = self.pushes.fetch_or(CLOSED, Ordering::SeqCst);
         self.is_closed();
@@ -274,8 +276,8 @@ impl<Q: Queue> Blocking<Q> {
         before & CLOSED == 0
     }
 
-    /// Whether the queue is closed. While it is being closed, this waits for the pushes that are
-    /// under way, unless a push of this thread runs the code that asks.
+    /// Whether the queue is closed. While it is being closed, this waits for the registered pushes,
+    /// unless a push of this thread runs the calling code.
     pub fn is_closed(&self) -> bool {
         // Acquire: what was pushed is seen.
         match self.pushes.load(Ordering::SeqCst) {
@@ -296,7 +298,7 @@ impl<Q: Queue> Blocking<Q> {
         (&raw const self.pushes).cast()
     }
 
-    /// Says that a push is under way; `None` where the queue is closed.
+    /// Registers a push; `None` if the queue is closed.
     fn begin_push(&self) -> Option<UnderWay<'_>> {
         let mut pushes = self.pushes.load(Ordering::SeqCst);
         while pushes & CLOSED == 0 {
@@ -310,7 +312,7 @@ impl<Q: Queue> Blocking<Q> {
         None
     }
 
-    /// One try of a push that waits; `None` where it has to. The item is gone if it was pushed.
+    /// One attempt of a waiting push; `None` if it has to wait. The item is taken if it was pushed.
     fn try_to_push(&self, item: &mut Option<Q::Item>) -> Option<Result<(), Q::Item>> {
         let taken = item.take().expect("an item is pushed once");
         match self.try_push(taken) {
@@ -323,7 +325,7 @@ impl<Q: Queue> Blocking<Q> {
         }
     }
 
-    /// One try of a pop that waits; `None` where it has to.
+    /// One attempt of a waiting pop; `None` if it has to wait.
     fn try_to_pop(&self) -> Option<Option<Q::Item>> {
         match self.try_pop() {
             Ok(item) => Some(Some(item)),
@@ -333,7 +335,7 @@ impl<Q: Queue> Blocking<Q> {
     }
 }
 
-/// A push that tries: also where code of the user's panics it ends.
+/// A registered push, which is unregistered even if code of the user's panics.
 struct UnderWay<'a>(&'a AtomicUsize);
 
 impl Drop for UnderWay<'_> {
@@ -426,9 +428,9 @@ impl<Q: Queue> fmt::Debug for Pop<'_, Q> {
     }
 }
 
-/// Those who wait for one thing, the one that came first first.
+/// The operations that wait for one condition, in the order of arrival.
 pub(crate) struct Waiters {
-    /// How many are in the list, for those who do not take the lock.
+    /// The length of the list, for threads that do not take the lock.
     number: AtomicUsize,
     list: Mutex<List>,
 }
@@ -445,8 +447,8 @@ impl Waiters {
         Waiters { number: AtomicUsize::new(0), list: Mutex::new(list) }
     }
 
-    /// Wakes the one that came first, which is not in the list then. To be called after what it may
-    /// wait for.
+    /// Wakes the first waiter and removes it from the list. Call it after the event for which it
+    /// waits.
     pub(crate) fn wake_one(&self) {
         // See the module's text.
         fence(Ordering::SeqCst);
@@ -473,7 +475,7 @@ impl Waiters {
     }
 }
 
-/// Somebody who may wait.
+/// A possible waiter.
 pub(crate) struct Place<'a> {
     waiters: &'a Waiters,
     /// Its number, if it is in the list, or was woken since and has not used its turn.
@@ -485,15 +487,16 @@ impl<'a> Place<'a> {
         Place { waiters, number: None }
     }
 
-    /// Tries, and waits where there is nothing to do: then the waker will be woken.
+    /// Tries, and waits if the attempt fails: then the waker will be called.
     pub(crate) fn poll<R>(
         &mut self,
         waker: &Waker,
         mut attempt: impl FnMut() -> Option<R>,
     ) -> Poll<R> {
-        // Whether it was woken is asked before the try: what it finds is what it was woken for.
+        // Whether it was woken is checked before the attempt, so that a success uses the wakeup.
         let waits = self.is_in_list(waker);
-        // Where it panics, who was woken has not used its turn, and hands it on when it is dropped.
+        // If the attempt panics, a woken waiter has not used its wakeup, and passes it on when it
+        // is dropped.
         if let Some(result) = attempt() {
             if waits {
                 self.leave();
@@ -567,7 +570,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Tries until it succeeds, and waits between; `None` where the time is up.
+/// Tries until it succeeds, and waits in between; `None` if the time is up.
 fn block_on<R>(
     waiters: &Waiters,
     timeout: Option<Duration>,
@@ -576,7 +579,7 @@ fn block_on<R>(
     if let Some(result) = attempt() {
         return Some(result);
     }
-    // A time that cannot be told is as good as none.
+    // A time that cannot be represented means no limit.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut place = Place::new(waiters);

@@ -1,5 +1,5 @@
-//! What [`Blocking`](super::Blocking) can be made of: the linearizable queues of this library, its
-//! stack, and its priority queues.
+//! The containers that [`Blocking`](super::Blocking) can wrap: the linearizable queues of this
+//! library, its stack, and its priority queues.
 
 use super::blocking::Queue;
 use super::{

@@ -1,33 +1,32 @@
 //! A bounded priority queue for a few priorities: a bin for each, and all their counts in one word.
 //!
 //! The bounded priority queue of the library of Wing and Gong (Testing and verifying concurrent
-//! objects. JPDC 17, 1993) is their bounded queue with priorities, of which they give no code; N.
-//! Shavit, A. Zemach: Scalable concurrent priority queue algorithms. PODC 1999, have bins that are
-//! looked through from the best one on. That alone is not linearizable: while `pop` is between two
-//! bins, a value may be put into a bin that it has passed, and after that one into a bin that it
-//! has not: it takes the second and leaves the first, which was there before and is better. (The
-//! mutant `-looks-through` is that algorithm.) Here a `pop` decides which bin it takes from in one
-//! step, and `push` which bin gains a value: by a compare-exchange of a word that has the counts of
-//! all bins. What it takes, or puts, comes after that.
+//! objects. JPDC 17, 1993) is their bounded queue with priorities; they give no code for it. N.
+//! Shavit, A. Zemach: Scalable concurrent priority queue algorithms. PODC 1999, use bins that are
+//! searched from the best one on. That alone is not linearizable: while `pop` is between two bins,
+//! a value may be inserted into a bin that it has passed, and then one into a bin that it has not.
+//! It takes the second and leaves the first, which was there earlier and is better. (The mutant
+//! `-looks-through` is that algorithm.) Here a `pop` decides in one step which bin it takes from,
+//! and `push` which bin gains a value: by a compare-exchange of a word with the counts of all bins.
+//! The value itself is moved after that.
 //!
-//! Each bin is a ring of slots, with a number for each `push` and for each `pop`, which say whose
-//! turn a slot is. **Invariant:** as many numbers have been handed out to the pops of a bin as its
-//! count was lowered, at most; and as many to the pushes as it was raised, at most; and the count
-//! is at most the number of slots. So the slot of a `pop` was filled, or will be by a `push` that
-//! has raised the count and not ended.
+//! Each bin is a ring of slots, with a number for each `push` and for each `pop`, which determine
+//! whose turn a slot is. **Invariant:** the pops of a bin have been given at most as many numbers
+//! as its count was decremented, and the pushes at most as many as it was incremented; and the
+//! count is at most the number of slots. So the slot of a `pop` has been filled, or will be filled
+//! by a `push` that has incremented the count and not ended.
 //!
 //! **Linearization.** `push` and `pop` at the successful compare-exchange, or where they read
-//! counts that say 'full' or 'empty'; `peek` where it reads the counts. Since all of them are
-//! accesses to one word, the order is that word's modification order, and there is nothing else to
-//! prove but that values of a bin are as good as each other. Of the values of one priority those
-//! that were pushed first come first, but for those whose pushes, or pops, overlap.
+//! counts that mean 'full' or 'empty'; `peek` where it reads the counts. Since all of them are
+//! accesses to one word, the order is that word's modification order. All values of a bin have the
+//! same priority, so nothing else needs proof. Values of one priority leave in the order in which
+//! they were pushed, unless their pushes, or pops, overlap.
 //!
 //! **Progress.** Blocking: `pop` waits for the `push` that fills its slot, `push` for the `pop`
-//! that empties it, if that has claimed it and is not done. **Cost.** O(1) without contention,
-//! whatever the number of priorities; no allocation but in `new`. All operations contend for one
-//! word. The limit: a word has 64 bits, so there can be 16 priorities with up to 15 values
-//! altogether, 8 with 255, 4 with 65535; without bounds there is
-//! [`PriorityQueue`](super::PriorityQueue).
+//! that empties it, if that has claimed it and is unfinished. **Cost.** O(1) without contention,
+//! whatever the number of priorities; no allocation except in `new`. All operations contend for one
+//! word. Limit: a word has 64 bits, so there can be 16 priorities with up to 15 values altogether,
+//! 8 with 255, 4 with 65535; [`PriorityQueue`](super::PriorityQueue) has no bounds.
 
 use super::padded::Padded;
 use super::sync::Backoff;
@@ -69,23 +68,23 @@ struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: values move from the thread that pushes to the one that pops or drops; no two threads
-// have one at a time.
+// SAFETY: values move from the pushing thread to the one that pops or drops; no two threads have a
+// value at the same time.
 unsafe impl<T: Send> Send for BoundedPriorityQueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for BoundedPriorityQueue<T> {}
 
 impl<T> BoundedPriorityQueue<T> {
-    /// An empty queue for priorities from 0 to one less than their number, with room for so many
+    /// An empty queue for priorities from 0 to one less than their number, with room for this many
     /// values altogether.
     ///
     /// # Panics
-    /// If there is no priority, or no room, or if the counts do not fit into 64 bits: see
+    /// If there are no priorities, or no room, or if the counts do not fit into 64 bits: see
     /// [`BoundedPriorityQueue::fits`].
     pub fn new(priorities: usize, capacity: usize) -> BoundedPriorityQueue<T> {
         assert!(Self::fits(priorities, capacity), "the counts must fit into 64 bits");
-        // A power of two: numbers wrap around. At least two: else 'filled' and 'free for the next
-        // one' would be the same number.
+        // A power of two, because numbers wrap around. At least two, because otherwise 'filled' and
+        // 'free for the next one' would be the same number.
         let slots = capacity.next_power_of_two().max(2);
         BoundedPriorityQueue {
             counts: Padded(AtomicU64::new(0)),
@@ -95,7 +94,7 @@ impl<T> BoundedPriorityQueue<T> {
         }
     }
 
-    /// Whether there can be a queue of so many priorities with room for so many values:
+    /// Whether a queue of this many priorities with room for this many values is possible:
     /// `capacity < 2^(64 / priorities)`, rounded down, and less than 2^32.
     pub fn fits(priorities: usize, capacity: usize) -> bool {
         let (capacity, most) = (capacity as u64, u64::from(u32::MAX));
@@ -104,7 +103,7 @@ impl<T> BoundedPriorityQueue<T> {
             && u128::from(capacity) < 1 << (64 / priorities)
     }
 
-    /// Puts a value in; gives it back where there is no room.
+    /// Inserts a value; returns it if there is no room.
     ///
     /// # Panics
     /// If there is no such priority.
@@ -121,7 +120,7 @@ impl<T> BoundedPriorityQueue<T> {
         }
     }
 
-    /// Takes a value of the highest priority that there is; `None` where there is no value.
+    /// Removes a value of the highest priority; `None` if the queue is empty.
     pub fn pop(&self) -> Option<(usize, T)> {
         let counts = self.claim(|counts| {
             let best = self.best(counts)?;
@@ -141,12 +140,12 @@ impl<T> BoundedPriorityQueue<T> {
         self.total(self.counts.load(Ordering::Acquire)) as usize
     }
 
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.peek().is_none()
     }
 
-    /// Whether there is no room.
+    /// Whether it is full.
     pub fn is_full(&self) -> bool {
         self.len() == self.capacity()
     }
@@ -156,14 +155,14 @@ impl<T> BoundedPriorityQueue<T> {
         self.capacity as usize
     }
 
-    /// Changes the counts; yields what they were, or `None` where there is nothing to claim.
+    /// Changes the counts; returns the old ones, or `None` if there is nothing to claim.
     fn claim(&self, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
         let backoff = Backoff::default();
         let mut counts = self.counts.load(Ordering::Acquire);
         loop {
             let after = change(counts)?;
-            // What is in the slots is not published by the counts but by the slots. These orderings
-            // are for those who conclude from a result what others have done before.
+            // The slots publish their contents, not the counts. These orderings are for threads
+            // that draw conclusions from a result about earlier operations.
             let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
             match self.counts.compare_exchange_weak(counts, after, yes, no) {
                 Ok(_) => return Some(counts),
@@ -173,7 +172,7 @@ impl<T> BoundedPriorityQueue<T> {
         }
     }
 
-    /// The best priority whose count is not 0.
+    /// The best priority with a nonzero count.
     fn best(&self, counts: u64) -> Option<usize> {
         counts.checked_ilog2().map(|bit| (bit / self.bits) as usize)
     }
@@ -211,7 +210,7 @@ impl<T> Bin<T> {
         let slot = self.wait(number, number);
         // SAFETY: the slot is free for this number, which this thread alone has.
         slot.value.with_mut(|place| unsafe { (*place).write(value) });
-        // Release: who finds it filled sees the value.
+        // Release: a thread that finds the slot filled sees the value.
         slot.sequence.store(number.wrapping_add(1), Ordering::Release);
     }
 
@@ -219,8 +218,8 @@ impl<T> Bin<T> {
     fn take(&self) -> T {
         let number = self.head.fetch_add(1, Ordering::Relaxed);
         let slot = self.wait(number, number.wrapping_add(1));
-        // SAFETY: the slot was filled for this number, which this thread alone has, and nobody
-        // reads it again.
+        // SAFETY: the slot was filled for this number, which only this thread has, and the value is
+        // not read again.
         let value = slot.value.with(|place| unsafe { (*place).assume_init_read() });
         // Release: the value was read before the slot is filled again.
         slot.sequence.store(number.wrapping_add(self.slots.len()), Ordering::Release);

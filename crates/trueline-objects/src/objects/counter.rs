@@ -1,19 +1,20 @@
-//! A counter that goes up by one, with a stripe for each thread: those who count do not meet.
+//! A counter that goes up by one, with a stripe for each thread, so that incrementing threads do
+//! not contend.
 //!
 //! M. Herlihy, N. Shavit: The art of multiprocessor programming, chapter 12, has better ones for
-//! more than counting; striped sums are folklore (`LongAdder` of java.util.concurrent), mostly
-//! **not** linearizable. This one is, because it counts upwards and by one alone.
+//! more than counting; striped sums are folklore (`LongAdder` of java.util.concurrent), and mostly
+//! **not** linearizable. This one is, because it only counts upwards and by one.
 //!
 //! **Ordering argument.** Increments are ordered by their additions, whatever the stripe. A read
-//! adds up the stripes one after the other; since stripes only grow, what it tells is at least the
-//! number of increments when it began and at most the number when it ended. In between the number
-//! went up by one at a time, so that there was a moment when it was just that. **Linearization.**
-//! `inc` at its addition, `read` at that moment. With decrements there may be none: a read sees one
-//! stripe at 0; its thread counts up, then another one down; the read sees the stripe of that one
-//! at -1, and tells a number that never was.
+//! adds up the stripes one after the other. Since stripes only grow, its result is at least the
+//! number of increments when it began and at most the number when it ended. In between, the number
+//! increased by one at a time, so there was a moment with exactly that number. **Linearization.**
+//! `inc` at its addition, `read` at that moment. With decrements there may be no such moment: a
+//! read reads one stripe as 0; its thread increments it, then another thread decrements its own;
+//! the read reads that stripe as -1, and returns a number that never was the value.
 //!
-//! **Progress.** Both are wait-free, but that the first increment of a thread may allocate.
-//! **Cost.** `inc` is one atomic addition to a word that this thread alone writes; `read` is
+//! **Progress.** Both are wait-free, except that the first increment of a thread may allocate.
+//! **Cost.** `inc` is one atomic addition to a word that only this thread writes; `read` is
 //! O(number of threads that ran at once).
 //!
 //! All accesses are sequentially consistent: 'the number of increments at a moment' needs one order
@@ -23,7 +24,7 @@ use super::per_thread::PerThread;
 use super::sync::atomic::{AtomicU64, Ordering};
 use super::sync::with_thread_index;
 
-/// A counter for many threads that count and few that read.
+/// A counter for many incrementing threads and few reading ones.
 ///
 /// ```
 /// let counter = trueline_objects::Counter::new();

@@ -1,32 +1,32 @@
-//! A queue in segments whose cells are handed out by fetch-and-add: the quick one for many threads.
+//! A queue in segments whose cells are assigned by fetch-and-add: the fastest one for many threads.
 //!
-//! A. Morrison, Y. Afek: Fast concurrent queues for x86 processors. PPoPP 2013, take fetch-and-add
-//! in place of compare-exchange loops, so that no thread's step is in vain because another was
-//! quicker; P. Ramalhete and A. Correia (FAAArrayQueue, 2016) do so in a list of plain arrays. Here
-//! values lie in the cells: an operation allocates nothing but a segment now and then.
+//! A. Morrison, Y. Afek: Fast concurrent queues for x86 processors. PPoPP 2013, use fetch-and-add
+//! instead of compare-exchange loops, so that no thread's step fails because another thread was
+//! faster; P. Ramalhete and A. Correia (FAAArrayQueue, 2016) do so in a list of plain arrays. Here
+//! values are stored in the cells: operations allocate nothing except an occasional segment.
 //!
-//! A segment counts its enqueuers and its dequeuers; each gets a cell of its own number. `enq`
+//! A segment counts its enqueuers and its dequeuers; each gets the cell with its number. `enq`
 //! writes its value into the cell and marks it full; `deq` marks its cell as done and has the value
-//! if it was full. Where a `deq` was first, the `enq` takes its value back and goes on with the
-//! next number, and so does the `deq`. **Invariants:** a cell is empty, then full or not, then done
-//! for good; no two enqueuers and no two dequeuers have the same cell; `head` leaves a segment when
-//! all its cells were handed out to dequeuers, and not while `tail` is there.
+//! if the cell was full. If the `deq` was first, the `enq` takes its value back and continues with
+//! the next number, and so does the `deq`. **Invariants:** a cell is empty, then full or not, then
+//! done for good; no two enqueuers and no two dequeuers have the same cell; `head` leaves a segment
+//! when all its cells were assigned to dequeuers, and not while `tail` is there.
 //!
-//! **Ordering argument.** Let x <_r y if the number of x's cell is below that of y's, segments in
-//! the order of their links. An `enq` that ended before another began has the lower number. `deq`
-//! takes cells in ascending order: a cell that it leaves behind is done, or another `deq` has it,
-//! which is under way and can have its place first. **Linearization.** It has no fixed points:
-//! which of two values that are enqueued at the same time is first may be decided by a later `deq`,
-//! as in Herlihy and Wing's queue. `deq` finds nothing where it reads that as many enqueuers as
-//! dequeuers had come by then, or that all cells are handed out and there is no next segment.
+//! **Ordering argument.** Let x <_r y if the number of x's cell is below that of y's, with segments
+//! in the order of their links. An `enq` that ended before another began has the lower number.
+//! `deq` takes cells in ascending order: a cell that it leaves behind is done, or another `deq` has
+//! it, which is pending and can take effect first. **Linearization.** There are no fixed
+//! linearization points: a later `deq` may decide which of two concurrently enqueued values is
+//! first, as in Herlihy and Wing's queue. `deq` finds nothing where it reads that as many enqueuers
+//! as dequeuers had come by then, or that all cells are assigned and there is no next segment.
 //!
-//! Numbers are taken by a compare-exchange that gives way to quicker threads before the
-//! fetch-and-add insists (`sync.rs`), and a `deq` is patient with an `enq` that has the same cell:
-//! neither matters for what is true, both for how often threads wait for a cache line.
+//! A number is first requested by a compare-exchange that lets faster threads pass, and finally by
+//! a fetch-and-add (`sync.rs`). A `deq` waits a little for an `enq` with the same cell. Neither
+//! matters for correctness; both affect how often threads wait for a cache line.
 //!
-//! **Progress.** Lock-free: an `enq` and a `deq` may thwart each other as often as a segment has
-//! cells; then the `enq` links a segment that has its value in it. **Cost.** O(1) without
-//! contention. The list of segments is that of `lagging_list.rs`.
+//! **Progress.** Lock-free: an `enq` and a `deq` can make each other fail at most as often as a
+//! segment has cells; then the `enq` links a segment that contains its value. **Cost.** O(1)
+//! without contention. The list of segments is that of `lagging_list.rs`.
 
 use super::lagging_list::{LaggingList, Node};
 use super::padded::Padded;
@@ -37,7 +37,7 @@ use super::to_the_end::for_each_to_the_end;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Cells of a segment if not told otherwise.
+/// Default number of cells in a segment.
 const CELLS: usize = 128;
 
 /// Segments that a thread passes before it tries to free some: each has many cells.
@@ -57,7 +57,7 @@ pub struct FetchAddQueue<T> {
 }
 
 struct Segment<T> {
-    /// How many enqueuers have asked for a cell.
+    /// How many enqueuers have requested a cell.
     enqueuers: Padded<AtomicUsize>,
     /// How many dequeuers have.
     dequeuers: Padded<AtomicUsize>,
@@ -74,8 +74,8 @@ const EMPTY: u8 = 0;
 const FULL: u8 = 1;
 const DONE: u8 = 2;
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
-// threads have one at a time.
+// SAFETY: values move from the enqueuing thread to the one that dequeues or drops; no two threads
+// have a value at the same time.
 unsafe impl<T: Send> Send for FetchAddQueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for FetchAddQueue<T> {}
@@ -103,25 +103,25 @@ impl<T> Segment<T> {
 }
 
 impl<T> Cell<T> {
-    /// Puts the value in; gives it back where the dequeuer was first.
+    /// Stores the value; returns it if the dequeuer was first.
     ///
     /// # Safety
     /// The caller is the only enqueuer of this cell.
     #[inline]
     unsafe fn fill(&self, value: T) -> Result<(), T> {
-        // SAFETY: until the cell is full nobody else touches the value.
+        // SAFETY: until the cell is full, no other thread accesses the value.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         // Release: the dequeuer sees the value.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         match self.state.compare_exchange(EMPTY, FULL, yes, no) {
             Ok(_) => Ok(()),
-            // SAFETY: the dequeuer has found the cell empty, and does not touch the value; it was
-            // written just now.
+            // SAFETY: the dequeuer found the cell empty and does not access the value, which was
+            // just written.
             Err(_) => Err(self.value.with(|place| unsafe { ptr::read(place).assume_init() })),
         }
     }
 
-    /// Takes the value; `None` where the enqueuer was not there yet, which then goes elsewhere.
+    /// Takes the value; `None` if the enqueuer has not come yet. It then goes to another cell.
     ///
     /// # Safety
     /// The caller is the only dequeuer of this cell.
@@ -131,7 +131,7 @@ impl<T> Cell<T> {
         let is_full = || self.state.load(Ordering::Acquire) == FULL;
         await_a_while(is_full);
         let full = if is_full() {
-            // The enqueuer is done and nobody else writes the state, so that a store is enough.
+            // The enqueuer is done and no other thread writes the state, so a store is enough.
             self.state.store(DONE, Ordering::Relaxed);
             true
         } else {
@@ -148,17 +148,17 @@ impl<T> FetchAddQueue<T> {
         FetchAddQueue::with_segments_of(CELLS)
     }
 
-    /// An empty queue with so many cells in a segment (128 if not told otherwise).
+    /// An empty queue with this many cells in a segment (default: 128).
     ///
     /// # Panics
-    /// If there are none.
+    /// If the number is 0.
     pub fn with_segments_of(cells: usize) -> FetchAddQueue<T> {
         assert!(cells > 0, "a segment has a cell at least");
         FetchAddQueue { list: LaggingList::new(Segment::new(cells), BATCH), cells }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed segments of this thread and of threads that have ended, as far as possible
+    /// now. Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -190,8 +190,8 @@ impl<T> FetchAddQueue<T> {
                     match unsafe { self.list.link(tail, new) } {
                         Ok(()) => return,
                         Err(other) => {
-                            // SAFETY: nobody else has seen the segment, whose first cell has the
-                            // value.
+                            // SAFETY: no other thread has seen the segment, whose first cell has
+                            // the value.
                             let mut new = unsafe { Box::from_raw(new) };
                             let first = std::mem::replace(
                                 new.content.cells[0].value.get_mut(),
@@ -208,7 +208,7 @@ impl<T> FetchAddQueue<T> {
         });
     }
 
-    /// Takes the oldest value; `None` where there is none.
+    /// Removes the oldest value; `None` if there is none.
     pub fn deq(&self) -> Option<T> {
         let backoff = Backoff::default();
         self.list.enter(|inside| {
@@ -218,7 +218,7 @@ impl<T> FetchAddQueue<T> {
                 // before it ends.
                 let node = unsafe { &*head };
                 let segment = &node.content;
-                // In this order: dequeuers may come later, but not be fewer than they were.
+                // In this order: the number of dequeuers may grow, but not shrink.
                 let dequeuers = segment.dequeuers.load(Ordering::SeqCst);
                 if dequeuers >= segment.enqueuers.load(Ordering::SeqCst) && node.next().is_null() {
                     return None;
@@ -240,26 +240,26 @@ impl<T> FetchAddQueue<T> {
 }
 
 impl<T> FetchAddQueue<T> {
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.count(1) == 0
     }
 
-    /// How many values there are. O(n).
+    /// The number of values. O(n).
     ///
-    /// An `enq` or a `deq` that is under way may count or not, whatever others have seen of it:
-    /// which of two values is first, and so whether the other one's `enq` is over, is decided
-    /// later. With none under way it is exact.
+    /// A pending `enq` or `deq` may or may not be counted, whatever other threads have observed: it
+    /// is decided only later which of two values is first, and thereby whether the other one's
+    /// `enq` is over. With no pending operation the result is exact.
     pub fn len(&self) -> usize {
         self.count(usize::MAX)
     }
 
-    /// Counts the values that no dequeuer has asked for, up to a number.
+    /// Counts the values that no dequeuer has requested, up to a number.
     ///
-    /// While the dequeuers of the first segment with a cell for them stay as many as they were,
-    /// nobody takes anything, here or in later segments: cells only become full. So where a full
-    /// cell was found, there was a value when they were counted again; and where none was, there
-    /// was none when they were counted first.
+    /// As long as the number of dequeuers of the first segment with a cell for them does not
+    /// change, nothing is removed, here or in later segments: cells only become full. So if a full
+    /// cell was found, there was a value when they were counted again; and if none was, there was
+    /// none when they were counted first.
     fn count(&self, most: usize) -> usize {
         self.list.enter(|_| {
             let mut first = self.list.head();
@@ -302,7 +302,7 @@ impl<T> Drop for FetchAddQueue<T> {
         self.list.drain(|segment| {
             for_each_to_the_end(&mut segment.cells, |cell| {
                 if *cell.state.get_mut() == FULL {
-                    // SAFETY: a full cell has a value, which nobody has taken.
+                    // SAFETY: a full cell has a value, which no dequeuer has taken.
                     unsafe { cell.value.get_mut().assume_init_drop() };
                 }
             });

@@ -1,37 +1,36 @@
-//! Safe memory reclamation by grace periods: a node that was taken out of a structure is freed once
-//! every operation that was under way at that time has ended.
+//! Safe memory reclamation by grace periods: a node that was removed from a structure is freed once
+//! every operation that was pending at that time has ended.
 //!
 //! The idea is that of read-copy-update (McKenney, Slingwine: Read-copy update. PDCS 1998) and of
 //! epochs (Fraser: Practical lock-freedom. 2004); Hart et al. (Performance of memory reclamation
 //! for lockless synchronization. JPDC 2007) compare such schemes. Here there is no common epoch:
-//! each thread counts the times it entered and left an operation, so that the number is odd while
-//! it is inside, and who wants to free looks at the numbers of all.
+//! each thread counts how often it entered and left an operation, so that the count is odd while it
+//! is inside. A thread that wants to free nodes reads the counts of all threads.
 //!
-//! Why it is sound. Let a node be retired after it was made unreachable. A thread that has a
-//! pointer to it has had its number at some odd value since before the node was unreachable: it
-//! reads pointers only while it is inside, and one that enters later does not find the node. The
-//! fence of [`Domain::enter`] and the one of [`Garbage::unused`] make 'later' meaningful: either
-//! the collector sees the odd number, or the reads of the thread that enters see that the node is
-//! gone. So once each number that was odd when the collector looked has changed, nobody has the
-//! pointer; and having read the changed number, which like all of them was written with release,
-//! the collector comes after all that its thread did with the node.
+//! Why it is sound. A node is retired after it was made unreachable. The count of a thread with a
+//! pointer to it has had one odd value since before the node was unreachable: the thread reads
+//! pointers only while it is inside, and one that enters later does not find the node. The fence of
+//! [`Domain::enter`] and the one of [`Garbage::unused`] make 'later' meaningful: either the
+//! collector sees the odd count, or the reads of the entering thread see that the node is unlinked.
+//! So once each count that was odd when the collector read it has changed, no thread has the
+//! pointer. The changed count was written with release, like all of them. Having read it, the
+//! collector comes after everything that its thread did with the node.
 //!
-//! Cost: two stores and a fence for each operation, no access that other threads contend for, a
-//! look at the numbers of all threads for each [`Domain::batch`] retired nodes. A look goes up to
-//! the largest number of a thread that runs. Where that is large it takes long, so that it is taken
-//! only after as many retired nodes as there were records to look at, or when they are large: it
-//! costs O(1) for each node, whatever the number of threads. The memory of some of the nodes that
-//! were freed is kept for the next ones of the same thread, if the object asks for it
-//! ([`Domain::allocate`]): a general allocator has to find out whose memory it is that a thread
-//! frees, and to lock it where it is another's. Limit: while a thread is stopped inside an
-//! operation, what is retired is not freed. It does not keep others from going on: what is
-//! lock-free stays so.
+//! Cost: two stores and a fence for each operation, no access for which other threads contend, and
+//! a scan of the counts of all threads for each [`Domain::batch`] retired nodes. A scan covers all
+//! numbers up to the largest one of a running thread. If that is large, a scan takes long, so it
+//! happens only after as many retired nodes as there are records to read, or if the nodes are
+//! large: it costs O(1) for each node, whatever the number of threads. If the object asks for it
+//! ([`Domain::allocate`]), the memory of some freed nodes is kept for the next ones of the same
+//! thread: a general allocator has to find the owner of freed memory, and to lock the memory if the
+//! owner is another thread. Limit: while a thread is stopped inside an operation, retired nodes are
+//! not freed. It does not block other threads: lock-free operations stay lock-free.
 //!
-//! What a thread has retired and not freed when it ends is taken over by the next one that looks
-//! around. It claims the number of the ended thread for that time, so that it is the only one with
-//! the right to that record; the lock around the numbers orders the two (`thread_index.rs`). What a
-//! thread that runs has retired, less than two batches, stays until it uses the object again.
-//! [`Domain::flush`] does what can be done at once.
+//! When a thread ends, the next scanning thread takes over the nodes that it had retired but not
+//! freed. For that time it claims the number of the ended thread, so that it alone may access that
+//! record; the lock around the numbers orders the two (`thread_index.rs`). The nodes that a running
+//! thread has retired, less than two batches, stay until it uses the object again.
+//! [`Domain::flush`] frees as much as possible at once.
 
 use super::growing_array::Initial;
 use super::per_thread::PerThread;
@@ -48,27 +47,27 @@ use std::ptr;
 // Not of `sync`: threads do not speak to each other through these.
 use std::sync::atomic::{AtomicBool, AtomicUsize as Hint};
 
-/// The batch if not told otherwise.
+/// The default batch.
 pub(crate) const BATCH: usize = 64;
 
-/// So many records are looked at after each batch; where there are more, after as many nodes as
-/// there are records.
+/// Up to this many records, a scan happens after each batch; with more records, after as many nodes
+/// as there are records.
 const FEW_RECORDS: usize = 64;
 
-/// So many bytes of retired nodes are worth a look at any number of records.
+/// This many bytes of retired nodes justify a scan of any number of records.
 const MANY_BYTES: usize = 1 << 20;
 
 /// Frees the nodes of one object.
 pub(crate) struct Domain<N> {
     records: PerThread<Record<N>>,
     batch: usize,
-    /// Freed nodes of a thread whose memory is kept, at most.
+    /// How many freed nodes of a thread have their memory kept, at most.
     spare: usize,
-    /// How many threads had ended when what they left was last taken over.
+    /// How many threads had ended when their garbage was last taken over.
     taken_over: Hint,
 }
 
-/// What one thread says and keeps. A thread that ended leaves it to the next one with its number.
+/// The state of one thread. When the thread ends, the next one with its number inherits it.
 struct Record<N> {
     /// Odd while the thread is inside an operation.
     passes: AtomicUsize,
@@ -84,21 +83,21 @@ struct Record<N> {
 
 /// Nodes that were retired.
 struct Garbage<N> {
-    /// Since the last time that the thread looked around.
+    /// Nodes retired since the thread's last scan.
     fresh: Vec<*mut N>,
     /// Before that: to be freed when the guests have left.
     waiting: Vec<*mut N>,
-    /// Who was inside when the thread looked around: the record and its number.
+    /// The threads that were inside at the scan: the record and its count.
     guests: Vec<(usize, usize)>,
     /// Memory for nodes, of nodes that were dropped: at most [`Domain::spare`].
     spare: Vec<Box<MaybeUninit<N>>>,
-    /// How many records there were when the thread looked around.
+    /// The number of records at the scan.
     records: usize,
 }
 
-// SAFETY: the raw pointers are owned nodes, dropped by whoever has the domain or, while it is
+// SAFETY: the raw pointers are owned nodes, dropped by the owner of the domain or, while it is
 // shared, by any thread that uses it; `passes` is atomic; `own_passes`, `due` and `garbage` are
-// touched by one thread at a time, see `with_thread_index`.
+// accessed by one thread at a time, see `with_thread_index`.
 unsafe impl<N: Send> Send for Record<N> {}
 // SAFETY: as above.
 unsafe impl<N: Send> Sync for Record<N> {}
@@ -120,8 +119,7 @@ impl<N> Initial for Record<N> {
 }
 
 impl<N> Domain<N> {
-    /// A domain that looks around when a thread has retired so many nodes, or [`MANY_BYTES`] of
-    /// them.
+    /// A domain that scans when a thread has retired this many nodes, or [`MANY_BYTES`] of them.
     pub(crate) const fn new(batch: usize) -> Domain<N> {
         let most = match MANY_BYTES.checked_div(size_of::<N>()) {
             Some(most) => most,
@@ -132,13 +130,13 @@ impl<N> Domain<N> {
             records: PerThread::new(),
             batch: if batch == 0 { 1 } else { batch },
             spare: 0,
-            // No thread has left anything in a new domain; the first look may be in vain.
+            // No thread has left anything in a new domain; the first check may be in vain.
             taken_over: Hint::new(0),
         }
     }
 
-    /// The same, of an object whose nodes come from [`Domain::allocate`]: the memory of some that
-    /// were freed is kept for that.
+    /// The same, for an object whose nodes come from [`Domain::allocate`], which reuses the memory
+    /// of some freed nodes.
     pub(crate) const fn with_spare(batch: usize) -> Domain<N> {
         let spare = spare_nodes(size_of::<N>());
         let mut domain = Domain::new(batch);
@@ -146,11 +144,11 @@ impl<N> Domain<N> {
         domain
     }
 
-    /// Runs an operation of the object. The pointers that it reads stay good while it runs.
+    /// Runs an operation of the object. The pointers that it reads stay valid while it runs.
     ///
     /// It may run code of the user's, such as comparisons, which may panic or call the object
-    /// again: the operation inside is under the protection of the one outside. Nodes are freed
-    /// after the outer one, so that destructors may call the object, too.
+    /// again: the outer operation protects the inner one. Nodes are freed after the outer one, so
+    /// that destructors may call the object, too.
     #[inline]
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, N>) -> R) -> R {
         with_thread_index(|index| {
@@ -161,8 +159,8 @@ impl<N> Domain<N> {
                 return operation(&inside);
             }
             record.own_passes.set(before.wrapping_add(1));
-            // Release: a collector that was waiting for the end of the operation before may see
-            // this number in place of the one before it.
+            // Release: a collector that was waiting for the end of the previous operation may read
+            // this count instead of the one before it.
             store_and_fence(&record.passes, before.wrapping_add(1));
             let leaving = Leaving { record, after: before.wrapping_add(2) };
             let result = operation(&inside);
@@ -178,7 +176,7 @@ impl<N> Domain<N> {
     #[inline]
     pub(crate) fn allocate(&self, node: N) -> *mut N {
         let spare = with_thread_index(|index| {
-            // SAFETY: the record is this thread's own, and nobody borrows the garbage: see
+            // SAFETY: the record belongs to this thread, and the garbage is not borrowed: see
             // `collect`.
             self.records.get(index).garbage.with_mut(|garbage| unsafe { (*garbage).spare.pop() })
         });
@@ -186,8 +184,8 @@ impl<N> Domain<N> {
         Box::into_raw(Box::write(memory, node))
     }
 
-    /// Frees what can be freed now, of this thread and of those that have ended, and the memory
-    /// that is kept. Inside of an operation it does nothing.
+    /// Frees as much as possible now, of this thread and of those that have ended, including the
+    /// spare memory. Inside of an operation it does nothing.
     pub(crate) fn flush(&self) {
         with_thread_index(|index| {
             let record = self.records.get(index);
@@ -195,16 +193,16 @@ impl<N> Domain<N> {
                 return;
             }
             self.take_over(record);
-            // What was retired since the last look waits for those that are inside now: they may
-            // have left by the second.
+            // Nodes retired since the last scan wait for the threads that are inside now, which may
+            // have left by the second scan.
             self.collect(record);
             self.collect(record);
-            // SAFETY: the record is this thread's own, and nobody borrows the garbage.
+            // SAFETY: the record belongs to this thread, and the garbage is not borrowed.
             record.garbage.with_mut(|garbage| unsafe { (*garbage).spare = Vec::new() });
         });
     }
 
-    /// Takes over what threads have left that have ended.
+    /// Takes over the garbage of threads that have ended.
     fn take_over(&self, own: &Record<N>) {
         self.taken_over.store(threads_ended(), Ordering::Relaxed);
         for (index, record) in self.records.iter() {
@@ -214,15 +212,15 @@ impl<N> Domain<N> {
             }
             with_ended_thread_index(index, || {
                 record.has_garbage.store(false, Ordering::Relaxed);
-                // SAFETY: no running thread has the number of this record but this one, for now;
-                // and it is another record than its own.
+                // SAFETY: for now, this is the only running thread with the number of this record,
+                // which is not its own record.
                 let theirs = record.garbage.with_mut(|garbage| unsafe {
                     let Garbage { fresh, waiting, guests, spare, .. } = &mut *garbage;
                     guests.clear();
                     *spare = Vec::new();
                     [mem::take(fresh), mem::take(waiting)]
                 });
-                // SAFETY: the record is this thread's own, and nobody borrows the garbage.
+                // SAFETY: the record belongs to this thread, and the garbage is not borrowed.
                 own.garbage.with_mut(|garbage| unsafe {
                     theirs.into_iter().for_each(|mut nodes| (*garbage).fresh.append(&mut nodes));
                 });
@@ -236,8 +234,8 @@ impl<N> Domain<N> {
             self.take_over(record);
         }
         let garbage = |run: &mut dyn FnMut(&mut Garbage<N>)| {
-            // SAFETY: the record is this thread's own, and nobody borrows the garbage: what is done
-            // with it runs no code of the user's.
+            // SAFETY: the record belongs to this thread, and the garbage is not borrowed: `run`
+            // calls no code of the user's.
             record.garbage.with_mut(|garbage| run(unsafe { &mut *garbage }));
         };
         let mut freed = Vec::new();
@@ -245,8 +243,8 @@ impl<N> Domain<N> {
         for_each_to_the_end(freed.drain(..), |node| {
             // SAFETY: the promise of `retire`: its memory was a box's.
             let mut memory = unsafe { Box::from_raw(node.cast::<MaybeUninit<N>>()) };
-            // SAFETY: nobody has a pointer to the node: see the module's text. If its destructor
-            // panics, the memory goes with the box.
+            // SAFETY: no thread has a pointer to the node: see the module's text. If its destructor
+            // panics, the box frees the memory.
             unsafe { memory.assume_init_drop() };
             let mut memory = Some(memory);
             garbage(&mut |garbage| {
@@ -266,7 +264,7 @@ impl<N> Domain<N> {
     }
 }
 
-/// Says that the operation is over, also where it panics.
+/// Ends the operation when dropped, even if it panics.
 struct Leaving<'a, N> {
     record: &'a Record<N>,
     after: usize,
@@ -275,7 +273,7 @@ struct Leaving<'a, N> {
 impl<N> Drop for Leaving<'_, N> {
     #[inline]
     fn drop(&mut self) {
-        // Release: what was read inside was read before a collector sees that it is over.
+        // Release: the reads inside come before a collector sees that the operation is over.
         self.record.passes.store(self.after, Ordering::Release);
         self.record.own_passes.set(self.after);
     }
@@ -288,7 +286,7 @@ pub(crate) struct Inside<'a, N> {
 }
 
 impl<N> Inside<'_, N> {
-    /// Frees a node when nobody can have a pointer to it any more.
+    /// Frees a node when no thread can have a pointer to it any more.
     ///
     /// # Safety
     /// The node was made by `Box::into_raw` or [`Domain::allocate`], is retired once, and cannot be
@@ -296,8 +294,8 @@ impl<N> Inside<'_, N> {
     #[inline]
     pub(crate) unsafe fn retire(&self, node: *mut N) {
         self.record.garbage.with_mut(|garbage| {
-            // SAFETY: the record is this thread's own while it is inside, and nobody borrows the
-            // garbage.
+            // SAFETY: the record belongs to this thread while it is inside, and the garbage is not
+            // borrowed.
             let garbage = unsafe { &mut *garbage };
             garbage.fresh.push(node);
             self.record.has_garbage.store(true, Ordering::Relaxed);
@@ -313,7 +311,7 @@ impl<N> Inside<'_, N> {
 }
 
 impl<N> Garbage<N> {
-    /// What can be freed now. The thread that asks is not inside an operation.
+    /// Removes the nodes that can be freed now. The calling thread is not inside an operation.
     fn unused(&mut self, domain: &Domain<N>) -> Vec<*mut N> {
         // Acquire, here and below: see the module's text.
         let passes = |index: usize| domain.records.get(index).passes.load(Ordering::Acquire);
@@ -346,8 +344,8 @@ impl<N> Drop for Domain<N> {
         let garbage = self.records.iter_mut().map(|record| record.garbage.get_mut());
         let nodes =
             garbage.flat_map(|garbage| garbage.fresh.drain(..).chain(garbage.waiting.drain(..)));
-        // SAFETY: the promise of `retire`; nobody has the domain any more, so no operation is under
-        // way.
+        // SAFETY: the guarantee of `retire`. The domain is exclusively owned, so no operation is
+        // pending.
         for_each_to_the_end(nodes, |node| drop(unsafe { Box::from_raw(node) }));
     }
 }
@@ -361,20 +359,20 @@ mod tests {
         let domain = Domain::<u64>::with_spare(1);
         let spare = || {
             let record = domain.records.get(super::with_thread_index(|index| index));
-            // SAFETY: nobody else has the domain.
+            // SAFETY: the domain is exclusively owned.
             record.garbage.with(|garbage| unsafe { (*garbage).spare.len() })
         };
         for value in 0..2 * domain.spare as u64 + 8 {
             domain.enter(|inside| {
                 let node = Box::into_raw(Box::new(value));
-                // SAFETY: nobody else has the node.
+                // SAFETY: no other thread has the node.
                 unsafe { inside.retire(node) };
             });
         }
         assert_eq!(spare(), domain.spare);
         let node = domain.allocate(7);
         assert_eq!(spare(), domain.spare.saturating_sub(1));
-        // SAFETY: `allocate` says that it is a box's.
+        // SAFETY: `allocate` guarantees that it came from a box.
         assert_eq!(*unsafe { Box::from_raw(node) }, 7);
         domain.flush();
         assert_eq!(spare(), 0);
@@ -389,17 +387,17 @@ mod tests {
         assert!(Domain::<[u8; 1 << 12]>::with_spare(1).spare << 12 <= 1 << 16);
     }
 
-    /// After many threads a look at all their records was taken as often as before.
+    /// After many threads, all their records were scanned as often as before.
     #[test]
     fn the_cost_of_a_look_is_shared_by_as_many_nodes_as_there_are_records() {
         let domain = Domain::<u64>::new(1);
         let record = domain.records.get(super::with_thread_index(|index| index));
-        // SAFETY: nobody else has the domain.
+        // SAFETY: the domain is exclusively owned.
         record.garbage.with_mut(|garbage| unsafe { (*garbage).records = 1 << 14 });
         let mut looks = 0;
         for _ in 0..10_000 {
             domain.enter(|inside| {
-                // SAFETY: nobody else has the node.
+                // SAFETY: no other thread has the node.
                 unsafe { inside.retire(Box::into_raw(Box::new(1))) };
                 looks += usize::from(record.due.get());
             });

@@ -1,13 +1,13 @@
-//! An array that grows under its readers: items never move, so that references to them stay good.
+//! An array that grows while it is read: items never move, so that references to them stay valid.
 //!
-//! The first items are there from the start; further ones come in blocks, each as long as all
-//! before it together, which the first thread that needs one puts in place with a compare-exchange.
-//! Finding an item costs O(1).
+//! The first items exist from the start. Further ones come in blocks, each as long as all before it
+//! together. The first thread that needs a block installs it with a compare-exchange. Finding an
+//! item costs O(1).
 //!
-//! Invariant: a pointer to a block, once there, stays the same until the array is dropped.
+//! Invariant: once set, a pointer to a block stays the same until the array is dropped.
 //!
-//! The first items lie in the array itself, which is why it can be made by a `const fn`, and so can
-//! the objects that have one.
+//! The first items are stored in the array itself, so that a `const fn` can create it, and the
+//! objects that contain one.
 
 #[cfg(target_has_atomic = "64")]
 use super::sync::atomic::AtomicU64;
@@ -23,7 +23,7 @@ const FIRST: usize = 8;
 /// Blocks after the first one: enough for 2^32 items.
 const BLOCKS: usize = 32 - FIRST.ilog2() as usize;
 
-/// What items start as, in a constant: `Default` cannot be called by a `const fn`.
+/// The initial value of items, as a constant: a `const fn` cannot call `Default`.
 pub(crate) trait Initial {
     const INITIAL: Self;
 }
@@ -61,7 +61,7 @@ impl<T: Initial> GrowingArray<T> {
         }
     }
 
-    /// The item at an index, made if need be.
+    /// The item at an index, created if necessary.
     ///
     /// # Panics
     /// If the index is 2^32 or more.
@@ -76,7 +76,7 @@ impl<T: Initial> GrowingArray<T> {
     fn get_far(&self, index: usize) -> &T {
         let block = (index / FIRST).ilog2() as usize;
         let length = FIRST << block;
-        // Acquire: items are made before their block is in place.
+        // Acquire: items are initialised before their block is installed.
         let mut start = self.blocks[block].load(Ordering::Acquire);
         if start.is_null() {
             start = self.grow(block, length);
@@ -94,7 +94,7 @@ impl<T: Initial> GrowingArray<T> {
         match self.blocks[block].compare_exchange(ptr::null_mut(), start, yes, no) {
             Ok(_) => start,
             Err(other) => {
-                // SAFETY: another thread was first, so that nobody else has seen this block.
+                // SAFETY: another thread was first, so that no other thread has seen this block.
                 drop(unsafe { into_box(start, length) });
                 other
             }
@@ -134,18 +134,18 @@ impl<T> Drop for GrowingArray<T> {
         for_each_to_the_end(self.blocks.iter_mut().enumerate(), |(block, start)| {
             let start = *start.get_mut();
             if !start.is_null() {
-                // SAFETY: the block was made by `grow` with this length, and nobody has the array
-                // any more.
+                // SAFETY: `grow` created the block with this length, and the array is exclusively
+                // owned.
                 drop(unsafe { into_box(start, FIRST << block) });
             }
         });
     }
 }
 
-/// The block that `grow` made.
+/// The block that `grow` created.
 ///
 /// # Safety
-/// It was made with this length, and nobody else uses it.
+/// It has this length, and nothing else uses it.
 unsafe fn into_box<T>(start: *mut T, length: usize) -> Box<[T]> {
     // SAFETY: the caller's promise.
     unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, length)) }

@@ -1,19 +1,19 @@
-//! Herlihy and Wing's queue: an array without an end, in which `enq` reserves a place and then
-//! fills it.
+//! Herlihy and Wing's queue: an unbounded array, in which `enq` reserves a place and then fills it.
 //!
 //! M. P. Herlihy, J. M. Wing: Linearizability: a correctness condition for concurrent objects.
 //! TOPLAS 12(3), 1990; J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17,
 //! 1993, section 6.
 //!
-//! **Linearization.** It has no fixed points: which of two values is first may be decided by a
-//! later `deq`. `deq` reads how many places are reserved **once** for each round over them; were it
-//! to read that again on the way, it could take a value that was enqueued after the one that it
-//! just missed (Wing and Gong, section 3.2.2; the mutant `herlihy-wing-queue-rereads`).
+//! **Linearization.** There are no fixed linearization points: a later `deq` may decide which of
+//! two values is first. `deq` reads the number of reserved places **once** for each round over
+//! them. If it read that number again on the way, it could take a value that was enqueued after the
+//! one that it just missed (Wing and Gong, section 3.2.2; the mutant `herlihy-wing-queue-rereads`).
 //!
-//! **Progress.** `enq` is wait-free, but for the allocation of memory. `deq` waits while the queue
-//! is empty; otherwise it is lock-free: it goes round again only if others took what there was.
-//! **Cost.** `deq` looks at each place that was ever reserved, and places are freed with the queue:
-//! an object to study, not one for a long life. At most 2^32 calls of `enq`.
+//! **Progress.** `enq` is wait-free, except for the allocation of memory. `deq` waits while the
+//! queue is empty; otherwise it is lock-free: it starts another round only if others took the
+//! values that were there. **Cost.** `deq` reads each place that was ever reserved, and places are
+//! freed with the queue: it is an object to study, not one for long use. At most 2^32 calls of
+//! `enq`.
 
 use super::growing_array::{GrowingArray, Initial};
 use super::padded::Padded;
@@ -22,7 +22,7 @@ use super::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use alloc::boxed::Box;
 use core::ptr;
 
-/// A queue without a bound, whose `deq` waits for a value.
+/// An unbounded queue whose `deq` waits for a value.
 ///
 /// ```
 /// let queue = trueline_objects::HerlihyWingQueue::new();
@@ -49,12 +49,13 @@ impl<T> Place<T> {
     }
 
     fn take(&self) -> Option<T> {
-        // Acquire: the value was put into its box before the box into the place. Release: whoever
-        // finds the place empty again must know what the thread that emptied it knew. Otherwise
-        // weak memory lets `enq(1) enq(2) | enq(3) deq() | deq() enq(4) | deq()` dequeue 1, 2 and 4
-        // and leave 3. Processors with x86's memory model never showed it.
+        // Acquire: the value was stored in its box before the box in the place. Release: a thread
+        // that later finds the place empty must know everything that the emptying thread knew.
+        // Otherwise weak memory lets `enq(1) enq(2) | enq(3) deq() | deq() enq(4) | deq()` dequeue
+        // 1, 2 and 4 and leave 3. Processors with x86's memory model never showed it.
         let value = self.0.swap(ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: who swaps a pointer out has it alone; it was made by `Box::into_raw`.
+        // SAFETY: the thread that swaps a pointer out has it exclusively; it came from
+        // `Box::into_raw`.
         (!value.is_null()).then(|| *unsafe { Box::from_raw(value) })
     }
 }
@@ -63,14 +64,14 @@ impl<T> Drop for Place<T> {
     fn drop(&mut self) {
         let value = *self.0.get_mut();
         if !value.is_null() {
-            // SAFETY: the value is in this place alone; it was made by `Box::into_raw`.
+            // SAFETY: the value is only in this place; it came from `Box::into_raw`.
             drop(unsafe { Box::from_raw(value) });
         }
     }
 }
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
-// threads have one at a time.
+// SAFETY: values move from the enqueuing thread to the one that dequeues or drops; no two threads
+// have a value at the same time.
 unsafe impl<T: Send> Send for Place<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for Place<T> {}
@@ -81,31 +82,31 @@ impl<T> HerlihyWingQueue<T> {
         HerlihyWingQueue { back: Padded(AtomicUsize::new(0)), places: GrowingArray::new() }
     }
 
-    /// Puts a value at the end.
+    /// Inserts a value at the end.
     ///
     /// # Panics
-    /// At the call number 2^32.
+    /// At call number 2^32.
     pub fn enq(&self, value: T) {
         let value = Box::new(value);
         // Release: a `deq` that reads this number, or a later one, sees every place that was filled
-        // before this call. Otherwise it could miss the value of a call before, and find the one of
-        // this call.
+        // before this call. Otherwise it could miss the value of an earlier call, and find the one
+        // of this call.
         let place = self.places.get(self.back.fetch_add(1, Ordering::Release));
         place.0.store(Box::into_raw(value), Ordering::Release);
     }
 
-    /// Takes the oldest value; `None` where it has looked at all places that were reserved and has
-    /// found nothing.
+    /// Removes the oldest value; `None` if one pass over all reserved places finds nothing.
     ///
-    /// That is weaker than what a queue promises: values that came in while it looked may be at
-    /// places that it had passed.
+    /// That is weaker than a queue's guarantee: values that were inserted meanwhile may be at
+    /// places that it had already passed.
     pub fn try_deq(&self) -> Option<T> {
         let range = self.back.load(Ordering::Acquire);
         (0..range).find_map(|index| self.places.get(index).take())
     }
 
-    /// How many values there are, as it finds them from the first place on: those that come and go
-    /// meanwhile may count or not. It takes as many steps as there were calls of `enq`.
+    /// The number of values found in one pass from the first place on: values that are inserted or
+    /// removed meanwhile may or may not be counted. It takes as many steps as there were calls of
+    /// `enq`.
     pub fn len(&self) -> usize {
         let range = self.back.load(Ordering::Acquire);
         (0..range).filter(|&index| self.places.get(index).is_filled()).count()

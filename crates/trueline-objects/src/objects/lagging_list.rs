@@ -1,13 +1,13 @@
-//! A list with a pointer to each end, of which the one to the last node may lag: what Michael and
-//! Scott's queue and those that are built like it have in common.
+//! A list with a pointer to each end, of which the tail pointer may lag: the common part of Michael
+//! and Scott's queue and those built like it.
 //!
 //! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent
 //! queue algorithms. PODC 1996.
 //!
-//! A node is linked to the last one first; then `tail` is moved to it, by whoever comes by.
-//! **Invariant:** `tail` never points to a node that `head` has passed, since `head` is moved on
-//! only after a `tail` was seen that is further, or was moved there. So a node that `head` has
-//! passed cannot be reached any more, and is freed as `grace.rs` says, which also excludes ABA.
+//! A node is first linked to the last one; then any thread that comes by moves `tail` to it.
+//! **Invariant:** `tail` never points to a node that `head` has passed, since `head` is moved only
+//! after `tail` was seen or moved further ahead. So a node that `head` has passed cannot be reached
+//! any more, and is freed as described in `grace.rs`, which also excludes ABA.
 //!
 //! **Progress.** Lock-free. **Cost.** O(1) without contention.
 
@@ -18,7 +18,7 @@ use super::sync::atomic::{AtomicPtr, Ordering};
 use super::to_the_end::to_the_end;
 use std::ptr;
 
-/// A list of nodes, at least one. Who drops it calls [`LaggingList::drain`].
+/// A list of nodes, at least one. Its owner calls [`LaggingList::drain`] when it is dropped.
 pub(crate) struct LaggingList<C> {
     head: Padded<AtomicPtr<Node<C>>>,
     tail: Padded<AtomicPtr<Node<C>>>,
@@ -41,7 +41,7 @@ impl<C> Node<C> {
         Box::into_raw(Box::new(Node::new(content)))
     }
 
-    /// The node behind it; null where it is the last one.
+    /// The next node; null if this is the last one.
     #[inline]
     pub(crate) fn next(&self) -> *mut Node<C> {
         self.next.load(Ordering::Acquire)
@@ -49,7 +49,7 @@ impl<C> Node<C> {
 }
 
 impl<C> LaggingList<C> {
-    /// A list of one node, in which a thread tries to free nodes after `head` has passed so many.
+    /// A list of one node, in which a thread tries to free nodes after `head` has passed this many.
     pub(crate) fn new(first: C, batch: usize) -> LaggingList<C> {
         let first = Node::allocate(first);
         LaggingList {
@@ -75,8 +75,8 @@ impl<C> LaggingList<C> {
         self.domain.allocate(Node::new(content))
     }
 
-    /// Runs an operation. A node that is in the list at a time while it runs is not freed before it
-    /// ends.
+    /// Runs an operation. A node that is in the list at some time while it runs is not freed before
+    /// it ends.
     #[inline]
     pub(crate) fn enter<R>(&self, operation: impl FnOnce(&Inside<'_, Node<C>>) -> R) -> R {
         self.domain.enter(operation)
@@ -94,11 +94,11 @@ impl<C> LaggingList<C> {
         self.tail.load(Ordering::Acquire)
     }
 
-    /// Puts a node, which nobody else has, at the end.
+    /// Appends a node, which no other thread has.
     #[inline]
     pub(crate) fn append(&self, node: *mut Node<C>) {
-        // Each try fetches two cache lines: the one with the end of the list, and that of the node
-        // there.
+        // Each attempt fetches two cache lines: the one with the pointer to the end, and that of
+        // the last node.
         let backoff = Backoff::patient();
         let try_once = || {
             self.enter(|_| {
@@ -115,8 +115,8 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// Links a node, which nobody else has, to one that was the last; yields what is linked there
-    /// already.
+    /// Links a node, which no other thread has, to one that was the last; returns the node that is
+    /// already linked there, if any.
     ///
     /// # Safety
     /// `tail` is not freed meanwhile.
@@ -128,15 +128,15 @@ impl<C> LaggingList<C> {
     ) -> Result<(), *mut Node<C>> {
         // SAFETY: the caller's promise.
         let next = unsafe { &(*tail).next };
-        // Release: who follows the link sees what is in the node.
+        // Release: a thread that follows the link sees the content of the node.
         let (yes, no) = (Ordering::Release, Ordering::Acquire);
         next.compare_exchange(ptr::null_mut(), node, yes, no)?;
         self.advance_tail(tail, node);
         Ok(())
     }
 
-    /// Moves `tail` on by one node, unless another thread has done so; yields where it is then, or
-    /// was since.
+    /// Moves `tail` on by one node, unless another thread has done so; returns its position then or
+    /// later.
     #[inline]
     pub(crate) fn advance_tail(&self, from: *mut Node<C>, to: *mut Node<C>) -> *mut Node<C> {
         match self.tail.compare_exchange(from, to, Ordering::Release, Ordering::Acquire) {
@@ -145,7 +145,7 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// The node behind one that was the first, when `tail` is further; `None` where there is none.
+    /// The node after a former first node, with `tail` further ahead; `None` if there is none.
     ///
     /// # Safety
     /// `head` is not freed meanwhile.
@@ -166,8 +166,8 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// Moves `head` on to the next node, `tail` being further; yields where it is if another thread
-    /// has done so.
+    /// Moves `head` on to the next node, with `tail` further ahead; returns its position if another
+    /// thread has moved it.
     #[inline]
     pub(crate) fn advance_head(
         &self,
@@ -179,8 +179,8 @@ impl<C> LaggingList<C> {
         self.head.compare_exchange(from, to, yes, no).map(|_| ())
     }
 
-    /// Leaves a first node that is of no more use, unless it is the last one; yields the first node
-    /// then, or one that was since.
+    /// Removes a first node that is no longer needed, unless it is the last one; returns the first
+    /// node then or later.
     ///
     /// # Safety
     /// `head` was the first node at a time since this operation began.
@@ -199,8 +199,8 @@ impl<C> LaggingList<C> {
         }
         match self.advance_head(head, next) {
             Ok(()) => {
-                // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail`
-                // was further.
+                // SAFETY: this thread alone moved `head` past the node, for good, and `tail` was
+                // further ahead.
                 unsafe { inside.retire(head) };
                 Some(next)
             }
@@ -208,9 +208,9 @@ impl<C> LaggingList<C> {
         }
     }
 
-    /// How many nodes are behind the first one, at a moment since the call began: there was one if
-    /// the first node is still the same when the last one is seen to be the last. O(n); it starts
-    /// over where `head` was moved on meanwhile.
+    /// The number of nodes after the first one, at a moment since the call began: if the first node
+    /// has not changed when the last one is found, there was such a moment. O(n); it starts over if
+    /// `head` moved meanwhile.
     pub(crate) fn len(&self) -> usize {
         self.enter(|_| {
             let mut head = self.head();
@@ -234,24 +234,25 @@ impl<C> LaggingList<C> {
         })
     }
 
-    /// Whether there is no node behind the first one.
+    /// Whether there is no node after the first one.
     pub(crate) fn has_one(&self) -> bool {
         self.enter(|_| {
-            // Where it has none behind it, it is the last one, and so was the first one all the
-            // time since it was read. SAFETY: the node was in the list since this operation began,
-            // so it is not freed before it ends.
+            // If no node follows it, it is the last one, and has also been the first one since it
+            // was read.
+            // SAFETY: the node was in the list since this operation began, so it is not freed
+            // before it ends.
             unsafe { (*self.head()).next().is_null() }
         })
     }
 
-    /// Frees all nodes, after a last look at each; the list must not be used again.
+    /// Frees all nodes after calling the function with each; the list must not be used again.
     pub(crate) fn drain(&mut self, mut look: impl FnMut(&mut C)) {
         let mut head = *self.head.get_mut();
         to_the_end(|| {
             if head.is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the list, and each node is in it once.
+            // SAFETY: the list is exclusively owned, and each node is in it once.
             let mut node = unsafe { Box::from_raw(head) };
             head = *node.next.get_mut();
             look(&mut node.content);

@@ -1,31 +1,31 @@
 //! A lock-free set in a sorted list: the list of Harris and Michael.
 //!
-//! The algorithm, its papers and its invariants are those of `marked_list.rs`. A value is in the
-//! set iff there is a node of it that is linked and not marked.
+//! `marked_list.rs` describes the algorithm, its papers and its invariants. A value is in the set
+//! iff some node with it is linked and not marked.
 //!
 //! **Linearization.** `insert` where it links its node, or, if the value is there, where it reads
 //! that the node is not marked. `remove` where it marks the node; if it finds none, where its
 //! search read the link over the place; if another thread marks the node first, just after that.
-//! `contains` that finds a node without a mark: where it reads that there is none. One that finds a
-//! marked node, or none: at a time since it began at which the value was absent. There is one: the
-//! node before the gap, or the marked node itself, could be reached at some time since then, and
-//! from that time on, until it was marked or until now, the list was as this link says.
+//! `contains` that finds an unmarked node: where it reads that the mark is not set. `contains` that
+//! finds a marked node, or none: at a time since it began when the value was absent. Such a time
+//! exists: the node before the gap, or the marked node itself, was reachable at some time since
+//! then, and from that time on, until it was marked or until now, the list was as this link shows.
 //!
 //! `get` and `take` as `contains` and `remove`. `first` and `is_empty` where they read the head's
-//! link to a node that is not marked later, and so was not then, or to nothing; `last` where it
-//! reads the link of a node that leads to nothing and is not marked. `iter`, `range` and `len` have
-//! no such place.
+//! link to nothing, or to a node that is not marked later and so was not then; `last` where it
+//! reads that the link of an unmarked node leads to nothing. `iter`, `range` and `len` have no
+//! linearization point.
 //!
 //! **Order.** The partial order of a proof in the manner of Wing and Gong: a change of a value is
-//! before another change of the same value if the compare-exchange of the first precedes the one of
-//! the second on the same link, or on the link that took its place. It is total for each value, and
+//! before another change of the same value if the compare-exchange of the first precedes that of
+//! the second on the same link, or on the link that replaced it. It is total for each value, and
 //! operations on different values commute.
 //!
 //! **Progress.** `insert` and `remove` are lock-free: they start over only because another thread
 //! has changed the list. `contains` never starts over and writes nothing. **Cost.** O(n)
-//! comparisons for each operation, so it is for small sets, or as a bucket of a table. Nodes are
-//! freed as `grace.rs` says; values are dropped with their nodes, later than `remove` and maybe by
-//! another thread, since others may be comparing with them.
+//! comparisons for each operation, so it is for small sets, or as a bucket of a table. `grace.rs`
+//! describes how nodes are freed. A value is dropped with its node, later than `remove` and perhaps
+//! by another thread, since others may be comparing with it.
 
 use super::grace;
 use super::marked_list::{MarkedList, Node};
@@ -54,19 +54,19 @@ impl<T: Ord> ListSet<T> {
         ListSet::with_batch(grace::BATCH)
     }
 
-    /// An empty set in which a thread tries to free nodes after it has unlinked so many (64 if not
-    /// told otherwise).
+    /// An empty set in which a thread tries to free nodes after it has unlinked this many (default:
+    /// 64).
     pub const fn with_batch(batch: usize) -> ListSet<T> {
         ListSet { list: MarkedList::new(batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
 
-    /// Adds a value; tells whether it was absent. If it was there, the one in the set stays.
+    /// Adds a value; returns whether it was absent. If it was there, the one in the set stays.
     pub fn insert(&self, value: T) -> bool {
         let mut node = Node::new(value);
         self.list.enter(|search| {
@@ -83,7 +83,7 @@ impl<T: Ord> ListSet<T> {
         })
     }
 
-    /// Removes a value; tells whether it was there.
+    /// Removes a value; returns whether it was there.
     pub fn remove<Q: Ord + ?Sized>(&self, value: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -112,13 +112,13 @@ impl<T: Ord> ListSet<T> {
     }
 }
 
-/// What looks at several values, or gives values out. Values are cloned, since others may remove
-/// them at any time.
+/// Methods that read several values, or return values. Values are cloned, since other threads may
+/// remove them at any time.
 impl<T: Ord> ListSet<T> {
-    /// How many values there are. O(n).
+    /// The number of values. O(n).
     ///
-    /// What was there all the time is counted, and what came or went meanwhile may count or not:
-    /// there need not have been a moment with this number.
+    /// Values that are there all the time are counted; values that are inserted or removed
+    /// meanwhile may or may not be. So the result need not be the exact number at any moment.
     pub fn len(&self) -> usize {
         let mut count = 0;
         self.list.enter(|search| {
@@ -145,14 +145,14 @@ impl<T: Ord + Clone> ListSet<T> {
         self.list.enter(|search| {
             let node = search.look_up(|other| other.borrow().cmp(value))?;
             let found = node.entry().clone();
-            // The clone is made first: it may take long, and the value is the same as long as the
-            // node is there.
+            // The clone is made first: it may take long, and the value stays the same as long as
+            // the node exists.
             if node.is_marked() { None } else { Some(found) }
         })
     }
 
-    /// Removes a value and gives out the one that was in the set, as [`ListSet::remove`] does. If
-    /// the clone panics, nothing is removed.
+    /// Removes a value and returns the one that was in the set, as [`ListSet::remove`] does. If the
+    /// clone panics, nothing is removed.
     pub fn take<Q: Ord + ?Sized>(&self, value: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -180,10 +180,10 @@ impl<T: Ord + Clone> ListSet<T> {
         self.list.enter(|search| search.last().map(|node| node.entry().clone()))
     }
 
-    /// The values, in ascending order, each once. It looks at them when it is called, in one pass.
+    /// The values, in ascending order, each once. All of them are read by this call, in one pass.
     ///
-    /// That is not one moment: what is there all the time is among them, and what comes or goes
-    /// meanwhile may be or not.
+    /// The pass is not atomic: values that are there all the time are returned; values that are
+    /// inserted or removed meanwhile may or may not be.
     pub fn iter(&self) -> vec::IntoIter<T> {
         self.range::<T, _>(..)
     }
@@ -191,8 +191,7 @@ impl<T: Ord + Clone> ListSet<T> {
     /// The values of a range, as [`ListSet::iter`].
     ///
     /// # Panics
-    /// If the range begins after its end, or begins and ends with the same value that both leave
-    /// out.
+    /// If the range begins after its end, or excludes the same value at both ends.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> vec::IntoIter<T>
     where
         T: Borrow<Q>,
@@ -210,7 +209,8 @@ impl<T: Ord + Clone> ListSet<T> {
                 ControlFlow::Continue(())
             });
         });
-        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        // Dropped here: a function's return value is leaked if a destructor panics during the
+        // return.
         drop(range);
         values.into_iter()
     }

@@ -1,6 +1,6 @@
-//! A mark in a pointer: one bit that is read and changed together with where the pointer leads.
+//! A mark in a pointer: one bit that is read and changed atomically with the pointer.
 //!
-//! What is pointed to is aligned to more than one byte, so that the lowest bit of its address is 0.
+//! The target is aligned to more than one byte, so that the lowest bit of its address is 0.
 
 /// The same pointer with a mark.
 #[inline]

@@ -1,26 +1,26 @@
-//! A sorted list from which nodes are taken out in two steps: marked, then unlinked. What
-//! [`ListSet`](super::ListSet) and [`Multiset`](super::Multiset) are made of.
+//! A sorted list whose nodes are removed in two steps: marked, then unlinked. The basis of
+//! [`ListSet`](super::ListSet) and [`Multiset`](super::Multiset).
 //!
 //! T. L. Harris: A pragmatic implementation of non-blocking linked-lists. DISC 2001; M. M. Michael:
 //! High performance dynamic lock-free hash tables and list-based sets. SPAA 2002.
 //!
-//! The mark of a node is a bit of its own link to the next node, so that whoever marks it also
-//! keeps others from changing that link: nothing can be linked behind a node that is going.
+//! The mark of a node is a bit of its own link to the next node, so that marking it also prevents
+//! changes of that link: nothing can be linked behind a node that is being removed.
 //!
 //! **Invariants.** (1) The nodes that can be reached by links from the head ascend. (2) The link of
 //! a marked node does not change any more. (3) A node that is not marked and has been linked can be
 //! reached. (4) At most one node of a key is not marked.
 //!
-//! **What a search may read.** A pointer that an operation finds leads to a node that could be
-//! reached at some time since the operation began, so that it is not freed before it ends
-//! (`grace.rs`). This is plain if the pointer was found in a node that is linked. If it was found
-//! in a marked node that has been unlinked since the operation began, then the node behind it took
-//! its place at that time, by (2).
+//! **What a search may read.** A pointer that an operation finds leads to a node that was reachable
+//! at some time since the operation began, so that it is not freed before the operation ends
+//! (`grace.rs`). This is clear if the pointer was found in a linked node. If it was found in a
+//! marked node that has been unlinked since the operation began, then the node behind it took its
+//! place at that time, by (2).
 //!
-//! **Orderings.** Links are read with acquire and written with release, so that who finds a node
-//! sees what is in it. Each operation begins with the sequentially consistent fence of `grace.rs`:
-//! of two operations of a thread the second does not read less than the first, whatever the
-//! processor, and two threads cannot see two changes in opposite orders.
+//! **Orderings.** Links are read with acquire and written with release, so that a thread that finds
+//! a node sees its content. Each operation begins with the sequentially consistent fence of
+//! `grace.rs`: of two operations of a thread the second does not read older values than the first,
+//! whatever the processor, and two threads cannot see two changes in opposite orders.
 
 use super::grace::{Domain, Inside};
 use super::mark::{is_marked, marked, unmarked};
@@ -38,7 +38,7 @@ pub(crate) struct MarkedList<E> {
     domain: Domain<Node<E>>,
 }
 
-/// What is in the list.
+/// The content of a node.
 pub(crate) struct Node<E> {
     /// Written before the node is in the list, and not after.
     entry: UnsafeCell<E>,
@@ -46,8 +46,8 @@ pub(crate) struct Node<E> {
     next: AtomicPtr<Node<E>>,
 }
 
-// SAFETY: threads share the entries and drop those that others have made; links are atomic, and
-// entries are not written.
+// SAFETY: threads share the entries and drop those that other threads have created; links are
+// atomic, and entries are not written.
 unsafe impl<E: Send + Sync> Send for MarkedList<E> {}
 // SAFETY: as above.
 unsafe impl<E: Send + Sync> Sync for MarkedList<E> {}
@@ -56,9 +56,9 @@ unsafe impl<E: Send + Sync> Sync for MarkedList<E> {}
 pub(crate) struct Place<'a, E> {
     /// The link of a node that was not marked, or the head.
     link: &'a AtomicPtr<Node<E>>,
-    /// What it led to: the first node whose entry is not less.
+    /// Its target: the first node whose entry is not less.
     next: *mut Node<E>,
-    /// That node, if its entry is the one that was looked for. It was not marked.
+    /// That node, if its entry is the one searched for. It was not marked.
     pub(crate) found: Option<&'a Node<E>>,
 }
 
@@ -81,7 +81,7 @@ impl<E> Node<E> {
         is_marked(self.next.load(Ordering::Acquire))
     }
 
-    /// Marks the node; tells whether it was this call that did.
+    /// Marks the node; returns whether this call did it.
     pub(crate) fn mark(&self) -> bool {
         let mut next = self.next.load(Ordering::Acquire);
         while !is_marked(next) {
@@ -119,13 +119,13 @@ pub(crate) struct Search<'a, E> {
 }
 
 impl<E> Search<'_, E> {
-    /// The place of an entry, of which `order` says how others compare with it. Unlinks the marked
-    /// nodes that it comes across.
+    /// The place of an entry; `order` compares other entries with it. Unlinks the marked nodes on
+    /// the way.
     pub(crate) fn find(&self, order: impl Fn(&E) -> cmp::Ordering) -> Place<'_, E> {
         self.search(|node| order(node.entry()))
     }
 
-    /// The same, where `order` says it of nodes.
+    /// The same, where `order` compares nodes.
     fn search(&self, order: impl Fn(&Node<E>) -> cmp::Ordering) -> Place<'_, E> {
         'anew: loop {
             let mut link = &self.list.head;
@@ -154,9 +154,9 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// The node of an entry, marked or not, without helping anybody. It could be reached at some
-    /// time since the operation began; and if there is none, there was a time since then at which
-    /// the list had no such entry.
+    /// The node of an entry, marked or not, without helping other operations. It was reachable at
+    /// some time since the operation began. If there is none, the list had no such entry at some
+    /// time since then.
     pub(crate) fn look_up(&self, order: impl Fn(&E) -> cmp::Ordering) -> Option<&Node<E>> {
         let mut next = self.list.head.load(Ordering::Acquire);
         loop {
@@ -170,16 +170,16 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// The first node. Unlinks the marked ones before it. At the moment when the link to it was
-    /// read it was there, and the first one.
+    /// The first node. Unlinks the marked ones before it. It was the first one at the moment when
+    /// the link to it was read.
     pub(crate) fn first(&self) -> Option<&Node<E>> {
         let place = self.find(|_| cmp::Ordering::Greater);
         // SAFETY: see the module's text.
         unsafe { place.next.as_ref() }
     }
 
-    /// The last node. Unlinks the marked ones on the way. At the moment when its link was read to
-    /// lead to nothing it was there, and the last one.
+    /// The last node. Unlinks the marked ones on the way. It was the last one at the moment when
+    /// its link was read as leading to nothing.
     pub(crate) fn last(&self) -> Option<&Node<E>> {
         'anew: loop {
             let mut last = None;
@@ -203,9 +203,9 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Goes along the list, as far as `visit` likes, and shows the nodes that are not marked; helps
-    /// nobody. Nodes ascend. Those that are there all the time are shown, and each that is shown
-    /// was there at a time since the operation began.
+    /// Walks along the list until `visit` stops it, and shows the unmarked nodes, without helping
+    /// other operations. Nodes ascend. Those that are there all the time are shown, and each shown
+    /// node was there at some time since the operation began.
     pub(crate) fn walk(&self, mut visit: impl FnMut(&E) -> ControlFlow<()>) {
         let mut next = self.list.head.load(Ordering::Acquire);
         // SAFETY: see the module's text.
@@ -218,7 +218,7 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Links a new node at a place where its entry was not found; gives it back if the place has
+    /// Links a new node at a place where its entry was not found; returns it if the place has
     /// changed.
     pub(crate) fn link(
         &self,
@@ -227,23 +227,23 @@ impl<E> Search<'_, E> {
     ) -> Result<(), Box<Node<E>>> {
         *node.next.get_mut() = place.next;
         let node = Box::into_raw(node);
-        // Release: who follows the link sees what is in the node.
+        // Release: a thread that follows the link sees the content of the node.
         let (yes, no) = (Ordering::Release, Ordering::Relaxed);
         match place.link.compare_exchange(place.next, node, yes, no) {
             Ok(_) => Ok(()),
-            // SAFETY: the node was made from a box, and nobody else has seen it.
+            // SAFETY: the node came from a box, and no other thread has seen it.
             Err(_) => Err(unsafe { Box::from_raw(node) }),
         }
     }
 
-    /// Unlinks a node that was found and has been marked, if nobody else has. It runs no code of
-    /// the user's, whose panic would hide that the node was removed.
+    /// Unlinks a node that was found and has been marked, unless another thread has. It runs no
+    /// code of the user's, because a panic would hide that the node was removed.
     pub(crate) fn clean_up(&self, place: &Place<'_, E>) {
         let Some(node) = place.found else { return };
         let after = unmarked(node.next.load(Ordering::Acquire));
         if self.unlink(place.link, node, after).is_err() {
-            // Another one has unlinked it, or something was linked before it: then a search up to
-            // the node behind it comes across it.
+            // Another thread has unlinked it, or a node was linked before it: then a search up to
+            // the next node finds it.
             let is_behind = |other: &Node<E>| ptr::eq(other, after);
             self.search(|other| {
                 if is_behind(other) { cmp::Ordering::Greater } else { cmp::Ordering::Less }
@@ -251,7 +251,7 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Unlinks a marked node, with the node behind it; if that fails, yields what the link is now.
+    /// Unlinks a marked node, with the next node; if that fails, returns the current link.
     fn unlink(
         &self,
         link: &AtomicPtr<Node<E>>,
@@ -259,17 +259,17 @@ impl<E> Search<'_, E> {
         after: *mut Node<E>,
     ) -> Result<(), *mut Node<E>> {
         let node = ptr::from_ref(node).cast_mut();
-        // Release: who reads the link sees the node behind as this thread does.
+        // Release: a thread that reads the link sees the next node as this thread does.
         link.compare_exchange(node, after, Ordering::Release, Ordering::Acquire)?;
-        // SAFETY: the link was the only one that led to the node from nodes that can be reached,
-        // and nobody links a marked node again.
+        // SAFETY: the link was the only one to the node from reachable nodes, and a marked node is
+        // not linked again.
         unsafe { self.inside.retire(node) };
         Ok(())
     }
 }
 
 impl<E> MarkedList<E> {
-    /// Empties the list; yields what was in it and not marked.
+    /// Empties the list; returns the unmarked entries.
     pub(crate) fn take_all(&mut self) -> Vec<E> {
         let mut entries = Vec::new();
         self.drain(|entry, was_marked| {
@@ -280,15 +280,15 @@ impl<E> MarkedList<E> {
         entries
     }
 
-    /// Empties the list; says of each entry whether it was marked.
+    /// Empties the list; passes each entry and whether it was marked.
     fn drain(&mut self, mut each: impl FnMut(E, bool)) {
         let mut next = mem::replace(self.head.get_mut(), ptr::null_mut());
         to_the_end(|| {
             if next.is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the list, and each node is in it once; those that were
-            // unlinked are the domain's.
+            // SAFETY: the list is exclusively owned, and each node is in it once; unlinked nodes
+            // belong to the domain.
             let mut node = unsafe { Box::from_raw(next) };
             let after = *node.next.get_mut();
             next = unmarked(after);

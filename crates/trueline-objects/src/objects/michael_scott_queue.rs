@@ -1,16 +1,15 @@
-//! Michael and Scott's queue: a list with a pointer to each end, where threads help a tail that
-//! lags.
+//! Michael and Scott's queue: a list with a pointer to each end, where threads help a lagging tail.
 //!
 //! M. M. Michael, M. L. Scott: Simple, fast, and practical non-blocking and blocking concurrent
 //! queue algorithms. PODC 1996.
 //!
-//! The list is that of `lagging_list.rs`. Its first node is a dummy: its value is gone, or never
-//! was.
+//! The list is that of `lagging_list.rs`. Its first node is a dummy: its value was removed or never
+//! existed.
 //!
 //! **Linearization.** `enq` where it links its node to the last one; `deq` where it moves `head`
 //! on, or, if it finds nothing, where it reads that the first node has no next one. `is_empty`
-//! where it reads whether the first node has a next one, if `head` is still there then, else where
-//! it was moved on from there; `len` where it finds the last node, `head` not having moved since it
+//! where it reads whether the first node has a next one, if `head` is still there then, otherwise
+//! where `head` moved on; `len` where it finds the last node, if `head` has not moved since it
 //! began to count.
 //!
 //! **Progress.** Lock-free. Cost: O(1) without contention.
@@ -22,7 +21,7 @@ use super::sync::cell::UnsafeCell;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-/// A lock-free queue without a bound.
+/// A lock-free unbounded queue.
 ///
 /// ```
 /// let queue = trueline_objects::MichaelScottQueue::new();
@@ -37,8 +36,8 @@ pub struct MichaelScottQueue<T> {
 /// There from the time the node is in the list until it becomes the dummy.
 type Value<T> = UnsafeCell<MaybeUninit<T>>;
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
-// threads have one at a time.
+// SAFETY: values move from the enqueuing thread to the one that dequeues or drops; no two threads
+// have a value at the same time.
 unsafe impl<T: Send> Send for MichaelScottQueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for MichaelScottQueue<T> {}
@@ -49,15 +48,15 @@ impl<T> MichaelScottQueue<T> {
         MichaelScottQueue::with_batch(grace::BATCH)
     }
 
-    /// An empty queue in which a thread tries to free nodes after it has dequeued so many values
-    /// (64 if not told otherwise).
+    /// An empty queue in which a thread tries to free nodes after it has dequeued this many values
+    /// (default: 64).
     pub fn with_batch(batch: usize) -> MichaelScottQueue<T> {
         let dummy = UnsafeCell::new(MaybeUninit::uninit());
         MichaelScottQueue { list: LaggingList::with_spare(dummy, batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -68,7 +67,7 @@ impl<T> MichaelScottQueue<T> {
         self.list.append(node);
     }
 
-    /// Takes the oldest value; `None` where there is none.
+    /// Removes the oldest value; `None` if there is none.
     pub fn deq(&self) -> Option<T> {
         let backoff = Backoff::patient();
         loop {
@@ -84,14 +83,13 @@ impl<T> MichaelScottQueue<T> {
         // SAFETY: `head` was the first node at a time since this operation began, so it is not
         // freed before it ends.
         let Some(next) = (unsafe { self.list.second(head) }) else { return Ok(None) };
-        // That it succeeds also says that `head` was the first node when `tail` was seen to be
-        // further.
+        // Success also means that `head` was the first node when `tail` was seen further ahead.
         self.list.advance_head(head, next).map_err(|_| Overtaken)?;
-        // SAFETY: one thread alone makes this node the dummy, so the value is its own; the node is
-        // not freed before it is itself passed and this operation has ended.
+        // SAFETY: exactly one thread makes this node the dummy, so the value is its own. The node
+        // is not freed before `head` passes it and this operation has ended.
         let value = unsafe { (*next).content.with(|value| ptr::read(value)) };
-        // SAFETY: `head` has passed the node, for good and by this thread alone, and `tail` was
-        // further.
+        // SAFETY: this thread alone moved `head` past the node, for good, and `tail` was further
+        // ahead.
         unsafe { inside.retire(head) };
         // SAFETY: a node that is in the list and not the dummy has its value.
         Ok(Some(unsafe { value.assume_init() }))
@@ -102,12 +100,12 @@ impl<T> MichaelScottQueue<T> {
 struct Overtaken;
 
 impl<T> MichaelScottQueue<T> {
-    /// How many values there are. O(n), and it starts over where one is taken meanwhile.
+    /// The number of values. O(n); it starts over if a value is removed meanwhile.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.list.has_one()
     }

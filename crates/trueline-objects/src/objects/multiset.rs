@@ -3,25 +3,25 @@
 //! The 'multiple set' of the library of Wing and Gong (Testing and verifying concurrent objects.
 //! JPDC 17, 1993), as a list of Harris and Michael (`marked_list.rs`) whose nodes have counts.
 //!
-//! A value is there as often as the count of its node says, and not at all if it has no node.
-//! **Invariant:** a count that is 0 stays 0: its node is going, and who needs the value again helps
-//! it go and links a new one. So at most one node of a value has a count above 0, and that node is
-//! not marked.
+//! The multiplicity of a value is the count of its node, or 0 if it has no node. **Invariant:** a
+//! count of 0 stays 0: its node is being removed, and a thread that needs the value again helps to
+//! remove it and links a new one. So at most one node of a value has a count above 0, and that node
+//! is not marked.
 //!
-//! **Linearization.** `add` where it raises a count, or links its node, whose count is 1. `remove`
-//! where it lowers a count. `count` where it reads a count above 0. `remove` and `count` that find
-//! no node, or a count of 0: at a time since they began at which the value was absent. For the node
-//! could be reached at some time since then: if its count was 0 by that time, the value was absent
-//! then, since a new node is linked only after the old one is unlinked; else it was absent when the
-//! count became 0. Where there is no node, as in `list_set.rs`.
+//! **Linearization.** `add` where it increments a count, or links its node, whose count is 1.
+//! `remove` where it decrements a count. `count` where it reads a count above 0. `remove` and
+//! `count` that find no node, or a count of 0: at a time since they began when the value was
+//! absent. The node was reachable at some time since then. If its count was 0 by that time, the
+//! value was absent then, since a new node is linked only after the old one is unlinked; otherwise
+//! it was absent when the count became 0. If there is no node, as in `list_set.rs`.
 //!
 //! **Order.** The changes of a value are ordered by the modification order of the count that they
 //! change, and those of a count come before those of the node that is linked after it; changes of
 //! different values commute.
 //!
 //! **Progress.** `add` and `remove` are lock-free; `count` and `contains` never start over and
-//! write nothing. **Cost.** O(n) comparisons for n different values. Nodes are freed as `grace.rs`
-//! says.
+//! write nothing. **Cost.** O(n) comparisons for n different values. `grace.rs` describes how nodes
+//! are freed.
 
 use super::grace;
 use super::marked_list::{MarkedList, Node};
@@ -52,7 +52,7 @@ struct Counted<T> {
 }
 
 impl<T> Counted<T> {
-    /// Adds to the count, or takes from it, if it is not 0; yields what it was then.
+    /// Changes the count if it is not 0; returns the old count.
     fn change(&self, to: impl Fn(usize) -> usize) -> Option<usize> {
         let mut count = self.count.load(Ordering::Acquire);
         while count > 0 {
@@ -72,22 +72,22 @@ impl<T: Ord> Multiset<T> {
         Multiset::with_batch(grace::BATCH)
     }
 
-    /// An empty multiset in which a thread tries to free nodes after it has unlinked so many (64 if
-    /// not told otherwise).
+    /// An empty multiset in which a thread tries to free nodes after it has unlinked this many
+    /// (default: 64).
     pub const fn with_batch(batch: usize) -> Multiset<T> {
         Multiset { list: MarkedList::new(batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
 
-    /// Adds a value once more.
+    /// Adds a value once.
     ///
     /// # Panics
-    /// If it is there `usize::MAX` times.
+    /// If its count is `usize::MAX`.
     pub fn add(&self, value: T) {
         let more = |count: usize| count.checked_add(1).expect("more than can be counted");
         self.list.enter(|search| {
@@ -111,7 +111,7 @@ impl<T: Ord> Multiset<T> {
         });
     }
 
-    /// Removes a value once; tells whether it was there.
+    /// Removes a value once; returns whether it was there.
     pub fn remove<Q: Ord + ?Sized>(&self, value: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -149,13 +149,13 @@ impl<T: Ord> Multiset<T> {
     }
 }
 
-/// What looks at several values, or gives values out. Values are cloned, since others may remove
-/// them at any time.
+/// Methods that read several values, or return values. Values are cloned, since other threads may
+/// remove them at any time.
 impl<T: Ord> Multiset<T> {
-    /// How many values there are, each as often as it is there. O(n) for n different ones.
+    /// The number of values with their multiplicities. O(n) for n different values.
     ///
-    /// What was there all the time is counted, and what came or went meanwhile may count or not:
-    /// there need not have been a moment with this number.
+    /// Values that are there all the time are counted; values that are inserted or removed
+    /// meanwhile may or may not be. So the result need not be the exact number at any moment.
     pub fn len(&self) -> usize {
         let mut count = 0_usize;
         self.list.enter(|search| {
@@ -167,18 +167,18 @@ impl<T: Ord> Multiset<T> {
         count
     }
 
-    /// Whether it finds no value. Where there was a value all the time it is found.
+    /// Whether it finds no value. A value that is there all the time is found.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<T: Ord + Clone> Multiset<T> {
-    /// The different values with how often each is there, in ascending order. It looks at them when
-    /// it is called, in one pass.
+    /// The different values with their counts, in ascending order. All of them are read by this
+    /// call, in one pass.
     ///
-    /// That is not one moment: what is there all the time is among them, and what comes or goes
-    /// meanwhile may be or not. Each count was true at a moment.
+    /// The pass is not atomic: values that are there all the time are returned; values that are
+    /// inserted or removed meanwhile may or may not be. Each count was correct at some moment.
     pub fn iter(&self) -> vec::IntoIter<(T, usize)> {
         self.range::<T, _>(..)
     }
@@ -186,8 +186,7 @@ impl<T: Ord + Clone> Multiset<T> {
     /// The values of a range, as [`Multiset::iter`].
     ///
     /// # Panics
-    /// If the range begins after its end, or begins and ends with the same value that both leave
-    /// out.
+    /// If the range begins after its end, or excludes the same value at both ends.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> vec::IntoIter<(T, usize)>
     where
         T: Borrow<Q>,
@@ -206,7 +205,8 @@ impl<T: Ord + Clone> Multiset<T> {
                 ControlFlow::Continue(())
             });
         });
-        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        // Dropped here: a function's return value is leaked if a destructor panics during the
+        // return.
         drop(range);
         values.into_iter()
     }
@@ -226,7 +226,7 @@ impl<T: Ord + Clone> Multiset<T> {
         first
     }
 
-    /// A largest value of those that it finds: no larger one was there all the time. O(n).
+    /// A largest value among those that it finds: no larger one was there all the time. O(n).
     pub fn last(&self) -> Option<T> {
         let mut values = self.iter();
         let last = values.next_back();

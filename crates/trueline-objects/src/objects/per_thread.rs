@@ -1,11 +1,11 @@
-//! Something for each thread, by its number: the first few have theirs from the start, others when
-//! they come for the first time.
+//! One item per thread, by the thread's number: the first few exist from the start, others are
+//! created on first use.
 //!
-//! Each thread that comes costs what it needs and a pointer; the pointers are in an array that
-//! grows (`growing_array.rs`), so that a thread with a large number costs an object eight bytes for
-//! each number below, and not the records of threads that never come.
+//! Each thread costs its item and a pointer. The pointers are in a growing array
+//! (`growing_array.rs`), so that a thread with a large number costs an object eight bytes for each
+//! lower number, but no items for threads that never come.
 //!
-//! Invariant: what a thread has stays where it is until all is dropped.
+//! Invariant: an item does not move until everything is dropped.
 
 use super::growing_array::{GrowingArray, Initial};
 use super::padded::Padded;
@@ -13,10 +13,10 @@ use super::sync::atomic::{AtomicPtr, Ordering};
 use std::marker::PhantomData;
 use std::ptr;
 
-/// So many are there from the start.
+/// This many exist from the start.
 const FIRST: usize = 8;
 
-/// Something for each thread, on cache lines of its own, that starts as [`Initial`].
+/// One item per thread, each on cache lines of its own, initialised by [`Initial`].
 pub(crate) struct PerThread<T> {
     first: [Padded<T>; FIRST],
     far: GrowingArray<Far<T>>,
@@ -39,7 +39,7 @@ impl<T> Drop for Far<T> {
     fn drop(&mut self) {
         let own = *self.0.get_mut();
         if !own.is_null() {
-            // SAFETY: it was made by `Box::into_raw`, and nobody else has it any more.
+            // SAFETY: it came from `Box::into_raw`, and nothing else refers to it any more.
             drop(unsafe { Box::from_raw(own) });
         }
     }
@@ -50,7 +50,7 @@ impl<T: Initial> PerThread<T> {
         PerThread { first: [const { Padded(T::INITIAL) }; FIRST], far: GrowingArray::new() }
     }
 
-    /// That of the thread with this number, made if need be.
+    /// The item of the thread with this number, created if necessary.
     ///
     /// # Panics
     /// If the number is more than 2^32.
@@ -64,7 +64,7 @@ impl<T: Initial> PerThread<T> {
 
     fn get_far(&self, index: usize) -> &T {
         let Far(place, _) = self.far.get(index);
-        // Acquire: it was made before it is in place.
+        // Acquire: it is initialised before it is installed.
         let mut own = place.load(Ordering::Acquire);
         if own.is_null() {
             let new = Box::into_raw(Box::new(Padded(T::INITIAL)));
@@ -72,7 +72,7 @@ impl<T: Initial> PerThread<T> {
             own = match place.compare_exchange(ptr::null_mut(), new, yes, no) {
                 Ok(_) => new,
                 Err(other) => {
-                    // SAFETY: another thread was first, so that nobody else has seen this one.
+                    // SAFETY: another thread was first, so that no other thread has seen this one.
                     drop(unsafe { Box::from_raw(new) });
                     other
                 }

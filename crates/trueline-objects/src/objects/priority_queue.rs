@@ -1,65 +1,64 @@
-//! A lock-free priority queue without a bound: a skip list whose first nodes are taken by marking
-//! the links to them.
+//! A lock-free unbounded priority queue: a skip list whose first nodes are removed by marking the
+//! links to them.
 //!
 //! J. Lindén, B. Jonsson: A skiplist-based concurrent priority queue with minimal memory
 //! contention. OPODIS 2013, for the lowest level; for those above it K. Fraser: Practical
-//! lock-freedom. 2004. That nodes are freed, and when, is our own.
+//! lock-freedom. 2004. The reclamation of nodes is our own.
 //!
 //! **The lowest level** is a list of all nodes, the best first, and of equal ones the oldest first.
-//! A node is taken by a mark in the link that leads *to* it, which is the one of the node before
-//! it. Nodes are taken from the front only: those that are taken are a prefix of the list, whose
-//! last one has a link without a mark, to the best node that is left. So whoever takes a node and
-//! whoever links a better one change the same link, and one of the two fails. (Where a mark says
-//! that the node itself is taken, as in I. Lotan, N. Shavit: Skiplist-based concurrent priority
-//! queues. IPDPS 2000, a better node can be linked behind the back of a `pop`, which then takes a
-//! worse one that came even later: the mutant `-marks-nodes`.) The taken nodes in front are cut
-//! off, some at a time, by moving the head's link to one that stays.
+//! A node is taken by a mark in the link that leads *to* it, which is that of the node before it.
+//! Nodes are taken only from the front: the taken ones are a prefix of the list, whose last one has
+//! an unmarked link to the best remaining node. So a thread that takes a node and a thread that
+//! links a better one change the same link, and one of the two fails. (If a mark in the node itself
+//! means that it is taken, as in I. Lotan, N. Shavit: Skiplist-based concurrent priority queues.
+//! IPDPS 2000, a better node can be linked unnoticed by a `pop`, which then takes a worse one that
+//! came even later: the mutant `-marks-nodes`.) The taken nodes in front are cut off, several at a
+//! time, by moving the head's link to one that stays.
 //!
-//! **The levels above** are sorted lists of some of the nodes that tell where to begin, and nothing
-//! else: whether a node is in them has no bearing on what the queue holds. There a node is taken
-//! out as in `marked_list.rs`, by a mark in its own link: who pops a node marks it on all its
-//! levels and unlinks it there, and so does who pushes it, if it finds the mark after it has linked
-//! the node. Where two threads get into each other's way, a tower just stays lower.
+//! **The levels above** are sorted lists of some of the nodes. They only serve to find a place
+//! quickly: whether a node is in them does not affect the content of the queue. There a node is
+//! removed as in `marked_list.rs`, by a mark in its own link: the thread that pops a node marks it
+//! on all its levels and unlinks it there. The thread that pushes it does the same if it finds the
+//! mark after it has linked the node. If two threads interfere, a tower just stays lower.
 //!
-//! **When nodes are freed.** Each node says in one word on which upper levels it is linked, and
-//! whether the thread that pushes it or the one that pops it may still have to do with them
-//! (`Node::upper`). A cut ends before the first node whose word is not 0. **Invariant:** a node
-//! that was cut off, and so all before it, is not linked on any upper level, and will not be. An
-//! operation that begins after that finds neither the node nor, since cuts are at the front, any
-//! other way to it: it is retired (`grace.rs`).
+//! **When nodes are freed.** One word of each node records on which upper levels it is linked, and
+//! whether the pushing or the popping thread may still work on these (`Node::upper`). A cut ends
+//! before the first node whose word is not 0. **Invariant:** a node that was cut off, and so all
+//! before it, is not linked on any upper level, and will not be. An operation that begins after
+//! that finds neither the node nor, since cuts are at the front, any other path to it: it is
+//! retired (`grace.rs`).
 //!
-//! **What the user's code can break.** The order in which values come out, and nothing else. `push`
-//! compares priorities to find a place; a comparison that lies leads to another place in the same
-//! list, and one that panics leaves the queue as it was: the node is not in it yet, and is dropped
-//! with its value. `pop` compares nothing. It looks for the node that it unlinks by going along
-//! each level up to that node, whatever the priorities on the way; since the node was the first one
-//! on the lowest level, and priorities are ordered, it is near the front. It clones the priority
-//! before it takes the node, so that a clone that panics has taken nothing. That no comparison
-//! decides what is freed is what keeps memory safe with any `Ord`.
+//! **What the user's code can break.** Only the order in which values are removed. `push` compares
+//! priorities to find a place. A wrong comparison leads to another place in the same list; if one
+//! panics, the queue stays as it was: the node is not in it yet, and is dropped with its value.
+//! `pop` compares nothing. It finds the node that it unlinks by walking along each level up to that
+//! node, whatever the priorities on the way; since the node was the first one on the lowest level,
+//! and priorities are ordered, it is near the front. It clones the priority before it takes the
+//! node, so that a clone that panics has taken nothing. Memory is safe with any `Ord`, because no
+//! comparison decides which nodes are freed.
 //!
-//! **Why the way along a level finds the node.** The order of two nodes of a level does not change,
-//! since nodes are linked between neighbours and never moved. Who stands on a node whose link is
-//! not marked stands in the list, before the node that it looks for; where the link is marked it
-//! begins again. So it comes to the node, if that was linked before it began; and a node that is
-//! linked later is unlinked by the thread that links it, which sees the mark.
+//! **Why the walk along a level finds the node.** The order of two nodes of a level does not
+//! change, since nodes are linked between neighbours and never moved. A thread at a node whose link
+//! is not marked is in the list, before the node that it searches for; at a marked link it starts
+//! over. So it reaches the node, if that was linked before it began. A node that is linked later is
+//! unlinked by the thread that links it, which sees the mark.
 //!
 //! **Linearization.** `push` where it links its node on the lowest level, after the taken ones and
 //! before the first one that is worse. `pop` where it marks a link; if there is nothing, where it
-//! reads a link to nothing. `peek` where it reads a link without a mark. Each such link is that of
-//! the last taken node: for the links of the taken nodes before it, and of those that were cut off,
+//! reads a link to nothing. `peek` where it reads an unmarked link. Each such link is that of the
+//! last taken node, because the links of the taken nodes before it, and of those that were cut off,
 //! are marked.
 //!
-//! **Order.** The values that are in the queue are totally ordered, at each moment, by their places
-//! in the list: by priority first, then by the order of the compare-exchanges that linked them. A
-//! `pop` takes the first in this order, so that of equal priorities the one that was pushed first
-//! comes first.
+//! **Order.** At each moment, the places in the list totally order the values in the queue: by
+//! priority first, then by the order of the compare-exchanges that linked them. A `pop` takes the
+//! first in this order, so that among equal priorities the oldest comes first.
 //!
 //! **Orderings.** Links are read with acquire and written with release; each operation begins with
 //! the sequentially consistent fence of `grace.rs`, as in `marked_list.rs`.
 //!
-//! **Progress.** Lock-free. A thread that is stopped while its node is busy holds up the cutting of
-//! nodes, not the others. **Cost.** `push` O(log n) comparisons expected; `pop` O(1) expected and
-//! as many taken nodes as are in front, which is [`Tuning::prefix`] if nobody is stopped.
+//! **Progress.** Lock-free. A thread that stops while its node is busy delays the cutting of nodes,
+//! not the other threads. **Cost.** `push` O(log n) comparisons expected; `pop` O(1) expected, plus
+//! the taken nodes in front: [`Tuning::prefix`] if no thread is stopped.
 
 use super::grace::{self, Domain, Inside};
 use super::growing_array::Initial;
@@ -74,8 +73,8 @@ use std::ptr;
 // Not of `sync`: threads do not speak to each other through these.
 use std::sync::atomic::AtomicU64;
 
-/// A lock-free priority queue without a bound: the largest priority first, and of equal ones the
-/// oldest first.
+/// A lock-free unbounded priority queue: the largest priority first, and of equal ones the oldest
+/// first.
 ///
 /// ```
 /// use std::cmp::Reverse;
@@ -102,16 +101,16 @@ impl Initial for Drawn {
     const INITIAL: Drawn = Drawn(AtomicU64::new(0));
 }
 
-/// What does not change what a queue does, but how fast it is and how much memory it takes.
+/// Parameters that affect only the speed and the memory of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// After how many taken nodes in front they are cut off; at least 1.
     pub prefix: usize,
-    /// After how many nodes that it has cut off a thread tries to free them; at least 1.
+    /// A thread tries to free nodes after it has cut off this many; at least 1.
     pub batch: usize,
     /// The number of levels, from 1 to 16; each has a quarter of the nodes of the one below.
     pub levels: usize,
-    /// Where the heights of nodes come from.
+    /// The seed for the heights of nodes.
     pub seed: u64,
 }
 
@@ -124,7 +123,7 @@ impl Default for Tuning {
 /// The most levels that there can be: enough for 4^15 nodes.
 const MOST_LEVELS: usize = 16;
 
-/// A thread that may have to do with the upper levels of a node: see [`Node::upper`].
+/// A thread that may still work on the upper levels of a node: see [`Node::upper`].
 const BUSY: usize = 1 << MOST_LEVELS;
 
 struct Node<P, T> {
@@ -132,23 +131,23 @@ struct Node<P, T> {
     priority: UnsafeCell<P>,
     /// Moved out by the thread that takes the node.
     value: UnsafeCell<ManuallyDrop<T>>,
-    /// Who may have to do with the upper levels of this node: as often [`BUSY`] as threads may, the
-    /// one that pushes it and the one that pops it, and a bit for each level on which it is linked,
-    /// or is about to be, or has just been: `1 << level`.
+    /// The sum of [`BUSY`] for each thread that may still work on the upper levels of this node
+    /// (the pushing one and the popping one), and a bit `1 << level` for each level on which it is
+    /// linked, or is about to be, or has just been.
     upper: AtomicUsize,
     tower: Tower<P, T>,
 }
 
 /// The links of a node.
 struct Tower<P, T> {
-    /// Marked: what it leads to is taken, and so is this node.
+    /// Marked: the next node is taken, and so is this one.
     next: AtomicPtr<Node<P, T>>,
-    /// From level 1 on. Marked: this node is not on that level any more, or will not be.
+    /// From level 1 on. Marked: this node is no longer on that level, or will not be.
     upper: Box<[AtomicPtr<Node<P, T>>]>,
 }
 
-// SAFETY: values move from the thread that pushes to the one that pops or drops. Priorities are
-// shared: they are compared, cloned and dropped by any thread.
+// SAFETY: values move from the pushing thread to the one that pops or drops. Any thread may
+// compare, clone and drop the shared priorities.
 unsafe impl<P: Send + Sync, T: Send> Send for PriorityQueue<P, T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<P: Send + Sync, T: Send> Sync for PriorityQueue<P, T> {}
@@ -173,7 +172,7 @@ impl<P, T> Node<P, T> {
         self.priority.with(|priority| unsafe { &*priority })
     }
 
-    /// Says that a thread has no more to do with the upper levels of the node.
+    /// Records that a thread is done with the upper levels of the node.
     fn is_done_with(&self) {
         // Release: see `pop`.
         self.upper.fetch_sub(BUSY, Ordering::Release);
@@ -184,24 +183,24 @@ impl<P, T> Node<P, T> {
     }
 }
 
-/// A node that is not in the list: dropped with its value where a comparison panics.
+/// A node that is not in the list: dropped with its value if a comparison panics.
 struct Unlinked<P, T>(Option<Box<Node<P, T>>>);
 
 impl<P, T> Drop for Unlinked<P, T> {
     fn drop(&mut self) {
         if let Some(node) = self.0.take() {
-            // Not in two statements: where the destructor of one panics, the other one is dropped
-            // all the same.
+            // One statement, so that if the destructor of one panics, the other one is still
+            // dropped.
             let Node { priority, value, .. } = *node;
             drop((priority, ManuallyDrop::into_inner(value.into_inner())));
         }
     }
 }
 
-/// A tower, and what its link on some level led to.
+/// A tower, and the target of its link on some level.
 type Gap<'a, P, T> = (&'a Tower<P, T>, *mut Node<P, T>);
 
-/// Where a node belongs: on each level the tower before it, and what that led to.
+/// The place of a node: on each level the tower before it, and the target of that tower's link.
 struct Place<'a, P, T> {
     towers: [&'a Tower<P, T>; MOST_LEVELS],
     nexts: [*mut Node<P, T>; MOST_LEVELS],
@@ -213,8 +212,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         PriorityQueue::with_tuning(Tuning::default())
     }
 
-    /// An empty queue, tuned. Numbers that are out of range are taken for the nearest ones that are
-    /// not.
+    /// An empty queue with these parameters. Numbers out of range are clamped.
     pub fn with_tuning(tuning: Tuning) -> PriorityQueue<P, T> {
         PriorityQueue {
             head: Tower::new(tuning.levels.clamp(1, MOST_LEVELS)),
@@ -225,13 +223,13 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
 
-    /// Puts a value in. If a comparison panics, the value is dropped and the queue is as it was.
+    /// Inserts a value. If a comparison panics, the value is dropped and the queue is as it was.
     pub fn push(&self, priority: P, value: T) {
         let height = self.draw_height();
         let mut unlinked = Unlinked(Some(Box::new(Node {
@@ -245,21 +243,21 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 let place = self.locate(inside, node.priority());
                 *node.tower.next.get_mut() = place.nexts[0];
                 let Some(pointer) = unlinked.0.take().map(Box::into_raw) else { return };
-                // Release: who follows the link sees what is in the node.
+                // Release: a thread that follows the link sees the content of the node.
                 let (yes, no) = (Ordering::Release, Ordering::Relaxed);
                 match place.towers[0].next.compare_exchange(place.nexts[0], pointer, yes, no) {
                     // SAFETY: the node was in the list since this operation began, so it is not
                     // freed before it ends.
                     Ok(_) => return self.raise(inside, unsafe { &*pointer }, &place),
-                    // SAFETY: the node was made from a box, and nobody else has seen it.
+                    // SAFETY: the node came from a box, and no other thread has seen it.
                     Err(_) => unlinked.0 = Some(unsafe { Box::from_raw(pointer) }),
                 }
             }
         });
     }
 
-    /// Takes the value of the highest priority, with its priority; `None` where there is none. If
-    /// the clone of a priority panics, nothing is taken.
+    /// Removes the value of the highest priority, with its priority; `None` if there is none. If
+    /// the clone of a priority panics, nothing is removed.
     pub fn pop(&self) -> Option<(P, T)> {
         self.domain.enter(|inside| {
             let first = self.head.next.load(Ordering::Acquire);
@@ -268,12 +266,12 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             // The node that is to be the first one after a cut.
             let mut stays: *mut Node<P, T> = ptr::null_mut();
             let (taken, priority) = loop {
-                // SAFETY: here and below: nodes that are found on the way could be reached since
-                // this operation began.
+                // SAFETY: here and below: the nodes on the way were reachable since this operation
+                // began.
                 let node = unsafe { unmarked(next).as_ref() }?;
                 if is_marked(next) {
                     passed += 1;
-                    // Acquire: what was done with its upper levels comes before it is freed.
+                    // Acquire: everything done with its upper levels comes before it is freed.
                     if stays.is_null() && node.upper.load(Ordering::Acquire) > 0 {
                         stays = unmarked(next);
                     }
@@ -281,7 +279,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                     next = tower.next.load(Ordering::Acquire);
                     continue;
                 }
-                // Others may be comparing with it for a while, so it cannot be moved out.
+                // Other threads may still compare with it, so it cannot be moved out.
                 let priority = node.priority().clone();
                 let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
                 match tower.next.compare_exchange(next, marked(next), yes, no) {
@@ -289,8 +287,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                     Err(found) => next = found,
                 }
             };
-            // SAFETY: this thread alone has taken the node, so the value is its own; nobody reads
-            // it again.
+            // SAFETY: only this thread has taken the node, so the value is its own, and is not read
+            // again.
             let value =
                 taken.value.with(|value| ManuallyDrop::into_inner(unsafe { ptr::read(value) }));
             self.take_down(inside, taken);
@@ -304,7 +302,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         })
     }
 
-    /// The highest priority; `None` where there is none.
+    /// The highest priority; `None` if there is none.
     pub fn peek(&self) -> Option<P> {
         self.domain.enter(|_| {
             let mut next = self.head.next.load(Ordering::Acquire);
@@ -319,7 +317,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         })
     }
 
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.domain.enter(|_| {
             let mut next = self.head.next.load(Ordering::Acquire);
@@ -331,10 +329,10 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         })
     }
 
-    /// How many values there are. O(n).
+    /// The number of values. O(n).
     ///
-    /// What was there all the time is counted once, and what came in or was taken meanwhile may
-    /// count or not: there need not have been a moment with this number.
+    /// Values that are there all the time are counted once; values that are inserted or removed
+    /// meanwhile may or may not be. So the result need not be the exact number at any moment.
     pub fn len(&self) -> usize {
         self.domain.enter(|_| {
             let (mut next, mut count) = (self.head.next.load(Ordering::Acquire), 0);
@@ -347,8 +345,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         })
     }
 
-    /// Where a node of this priority belongs: behind all that are taken, and all that are as good
-    /// or better.
+    /// The place of a node of this priority: after all taken nodes, and all that are as good or
+    /// better.
     fn locate<'a>(&'a self, inside: &'a Inside<'_, Node<P, T>>, priority: &P) -> Place<'a, P, T> {
         let as_good = |other: &Node<P, T>| other.priority() >= priority;
         'anew: loop {
@@ -376,9 +374,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
-    /// Goes on from a tower on an upper level as long as nodes are to be passed; unlinks the marked
-    /// ones that it comes across. `None`: the tower that it stands on is itself not on this level
-    /// any more.
+    /// Walks on from a tower on an upper level as long as nodes are to be passed; unlinks the
+    /// marked ones on the way. `None`: the tower itself is no longer on this level.
     fn advance<'a>(
         &'a self,
         _: &'a Inside<'_, Node<P, T>>,
@@ -392,16 +389,16 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 return None;
             }
             // SAFETY: the node was linked on this level at some time since the operation began: see
-            // `marked_list.rs`. So it was not cut off then, and the nodes behind it on the lowest
-            // level neither: all of them are freed only after the operation has ended.
+            // `marked_list.rs`. So neither it nor the nodes after it on the lowest level were cut
+            // off then: all of them are freed only after the operation has ended.
             let Some(node) = (unsafe { next.as_ref() }) else { return Some((tower, next)) };
             let after = node.tower.link(level).load(Ordering::Acquire);
             if is_marked(after) {
-                // Release: who reads the link sees the node behind as this thread does.
+                // Release: a thread that reads the link sees the next node as this thread does.
                 let (yes, no) = (Ordering::Release, Ordering::Acquire);
                 match tower.link(level).compare_exchange(next, unmarked(after), yes, no) {
                     Ok(_) => {
-                        // Release: the node is unlinked before it is seen to be.
+                        // Release: the node is unlinked before other threads can see that it is.
                         node.upper.fetch_and(!(1 << level), Ordering::Release);
                         next = unmarked(after);
                     }
@@ -415,7 +412,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         }
     }
 
-    /// Links a node on its upper levels, as far as nobody is in the way.
+    /// Links a node on its upper levels, as far as no other thread interferes.
     fn raise(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>, place: &Place<'_, P, T>) {
         if node.height() == 1 {
             return;
@@ -433,8 +430,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
                 node.upper.fetch_and(!(1 << level), Ordering::Relaxed);
                 break;
             }
-            // With the fence of `take_down`: either this thread sees the mark, or who has made it
-            // finds the node on this level.
+            // With the fence of `take_down`: either this thread sees the mark, or the marking
+            // thread finds the node on this level.
             fence(Ordering::SeqCst);
             if is_marked(link.load(Ordering::Acquire)) {
                 self.sweep(inside, node, level);
@@ -452,7 +449,7 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         for level in (1..node.height()).rev() {
             let link = node.tower.link(level);
             let mut next = link.load(Ordering::Acquire);
-            // Nobody else marks the links of this node.
+            // No other thread marks the links of this node.
             while let Err(found) =
                 link.compare_exchange(next, marked(next), Ordering::AcqRel, Ordering::Acquire)
             {
@@ -466,11 +463,11 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
         node.is_done_with();
     }
 
-    /// Unlinks a node that is marked from an upper level, if it is linked there: goes along the
-    /// level until the node is seen to be unlinked.
+    /// Unlinks a marked node from an upper level, if it is linked there: walks along the level
+    /// until the node is seen to be unlinked.
     fn sweep(&self, inside: &Inside<'_, Node<P, T>>, node: &Node<P, T>, level: usize) {
         let is_linked = |_: &Node<P, T>| {
-            // Acquire: what was read while it was linked was read before.
+            // Acquire: reads while it was linked come before.
             node.upper.load(Ordering::Acquire) & (1 << level) != 0
         };
         if !is_linked(node) {
@@ -492,8 +489,8 @@ impl<P: Ord + Clone, T> PriorityQueue<P, T> {
             return;
         }
         while node != stays {
-            // SAFETY: the links of taken nodes do not change, and lead to `stays`. That nobody
-            // finds the node any more is the module's invariant.
+            // SAFETY: the links of taken nodes do not change, and lead to `stays`. By the module's
+            // invariant no thread finds the node any more.
             let next = unmarked(unsafe { &*node }.tower.next.load(Ordering::Acquire));
             // SAFETY: one thread alone has cut the node off; see above.
             unsafe { inside.retire(node) };
@@ -540,8 +537,8 @@ impl<P, T> Drop for PriorityQueue<P, T> {
             if unmarked(next).is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the queue, and each node is in the list once; those that were
-            // cut off are the domain's.
+            // SAFETY: the queue is exclusively owned, and each node is in the list once; nodes that
+            // were cut off belong to the domain.
             let mut node = unsafe { Box::from_raw(unmarked(next)) };
             let has_value = !is_marked(next);
             next = *node.tower.next.get_mut();

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-/// Panics where std's collections do, which is where a range can have nothing in it by mistake.
+/// Panics as std's collections do, for ranges that are probably empty by mistake.
 pub(crate) fn check_bounds<Q: Ord + ?Sized>(range: &impl RangeBounds<Q>) {
     use Bound::{Excluded, Included};
     match (range.start_bound(), range.end_bound()) {

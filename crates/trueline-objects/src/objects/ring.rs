@@ -1,13 +1,13 @@
-//! The ring of slots of Vyukov's bounded queue: each slot has a sequence number that says whose
+//! The ring of slots of Vyukov's bounded queue: the sequence number of each slot determines whose
 //! turn it is.
 //!
-//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p',
-//! `p + 1` 'filled by it'. Who has claimed a number fills or empties its slot, on which nobody else
-//! works. What to do where it is not one's turn is for the queue to say.
+//! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010. `p` means 'free for the `enq` number p', `p
+//! + 1` 'filled by it'. The thread that has claimed a number fills or empties its slot, which no
+//! other thread accesses meanwhile. The queue decides what to do if it is not an operation's turn.
 //!
-//! A number is a place and a lap: the place in the low bits, which are enough for one more than the
-//! capacity, the lap above them. So there can be any capacity, numbers wrap around without harm,
-//! and 'filled' is never 'free for the next lap', not even with one slot. As published numbers are
+//! A number consists of a place and a lap: the place in the low bits, which suffice for one more
+//! than the capacity, the lap above them. So any capacity is possible, numbers may wrap around, and
+//! 'filled' is never 'free for the next lap', even with one slot. The published numbers are
 //! consecutive, which needs a power of two.
 
 use super::padded::Padded;
@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// Slots, and the numbers that are handed out. Values that are there are not dropped with it.
+/// Slots, and the numbers that are handed out. Dropping it does not drop the remaining values.
 pub(crate) struct Ring<T> {
     slots: Box<[Slot<T>]>,
     /// The number of the next `enq`.
@@ -35,8 +35,8 @@ pub(crate) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
-// threads have one at a time.
+// SAFETY: values move from the enqueuing thread to the one that dequeues or drops; no two threads
+// have a value at the same time.
 unsafe impl<T: Send> Send for Ring<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for Ring<T> {}
@@ -105,17 +105,17 @@ impl<T> Ring<T> {
 }
 
 impl<T> Slot<T> {
-    /// Whose turn it is. Acquire: the slot was emptied before it is filled again, and filled before
+    /// The current turn. Acquire: the slot was emptied before it is filled again, and filled before
     /// it is emptied.
     #[inline]
     pub(crate) fn sequence(&self) -> usize {
         self.sequence.load(Ordering::Acquire)
     }
 
-    /// Puts the value of an `enq` in.
+    /// Stores the value of an `enq`.
     ///
     /// # Safety
-    /// It is the turn of this number, which this thread alone has.
+    /// It is the turn of this number, which only this thread has.
     #[inline]
     pub(crate) unsafe fn fill(&self, number: usize, value: T) {
         // SAFETY: the slot is free for this number, which this thread alone has.
@@ -123,11 +123,11 @@ impl<T> Slot<T> {
         self.sequence.store(number.wrapping_add(1), Ordering::Release);
     }
 
-    /// Puts the value of an `enq` in the place of the one that is there, which it takes out.
+    /// Replaces the stored value by that of an `enq`, and returns the old one.
     ///
     /// # Safety
-    /// The slot was filled for a number that this thread alone has, and so is `number`, of the next
-    /// lap.
+    /// The slot was filled for a number that only this thread has, which also has `number`, of the
+    /// next lap.
     #[inline]
     pub(crate) unsafe fn replace(&self, number: usize, value: T) -> T {
         // SAFETY: the slot was filled for this thread alone.
@@ -140,10 +140,10 @@ impl<T> Slot<T> {
         former
     }
 
-    /// Takes the value for a `deq`; the slot is then free for the `enq` of this number.
+    /// Removes the value for a `deq`; the slot is then free for the `enq` of this number.
     ///
     /// # Safety
-    /// The slot was filled for a number that this thread alone has.
+    /// The slot was filled for a number that only this thread has.
     #[inline]
     pub(crate) unsafe fn empty(&self, free: usize) -> T {
         // SAFETY: the slot was filled for this thread alone.

@@ -1,28 +1,28 @@
-//! A semiqueue: a queue whose `deq` takes one of the first k values, so that those who remove need
-//! not fight for one place.
+//! A semiqueue: a queue whose `deq` takes one of the first k values, so that removing threads need
+//! not contend for one place.
 //!
 //! The type is that of J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17,
 //! 1993, section 7. The algorithm is the segmented queue of Y. Afek, G. Korland, E. Yanovsky:
-//! Quasi-linearizability. OPODIS 2010, which, unlike theirs, finds out that it is empty and frees
-//! what it does not need: a list of segments of k cells. `enq` fills the first free cell of the
-//! last segment; `deq` takes any value of the first one, each thread from another cell on.
+//! Quasi-linearizability. OPODIS 2010, except that this one detects emptiness correctly and frees
+//! unused memory: a list of segments of k cells. `enq` fills the first free cell of the last
+//! segment; `deq` takes any value of the first one, each thread starting at another cell.
 //!
-//! A cell is free, then holds a value, then is taken for good. **Invariants:** the cells of a
-//! segment are filled in ascending order, since who fills a cell has seen those before it filled; a
-//! segment gets a next one only when all its cells are filled; `head` leaves a segment when all its
-//! cells are taken, and not while `tail` is there.
+//! A cell is free, then contains a value, then is taken for good. **Invariants:** the cells of a
+//! segment are filled in ascending order, since a thread fills a cell only after it has seen the
+//! earlier ones filled; a segment gets a next one only when all its cells are filled; `head` leaves
+//! a segment when all its cells are taken, and not while `tail` is there.
 //!
 //! **Ordering argument.** Let x <_r y if the cell of x was filled before that of y: a total order,
 //! and `enq` adds a value that is maximal. All values of a segment come before those of the next
-//! one, and the first segment never holds more than k: so what `deq` takes from it is one of the k
-//! minimal ones.
+//! one, and the first segment never contains more than k: so `deq` takes one of the k minimal
+//! values.
 //!
 //! **Linearization.** `enq` where it fills its cell, or links a segment that has its value in the
-//! first cell. `deq` where it takes a cell; if it finds nothing, where it reads in a second look,
-//! in ascending order, that the first cell which is not taken is free (then all behind it are
-//! free), or, if all are taken, that there is no next segment. One look is not enough: while it
-//! goes on, a value may come into a cell that it has passed and one leave a cell before it gets
-//! there.
+//! first cell. `deq` where it takes a cell; if it finds nothing, where a second pass, in ascending
+//! order, reads that the first cell that is not taken is free (then all cells after it are free),
+//! or, if all are taken, that there is no next segment. One pass is not enough: meanwhile a value
+//! may be put into a cell that the pass has left behind, and another may be removed from a cell
+//! before the pass gets there.
 //!
 //! **Progress.** Lock-free. **Cost.** O(k) without contention, and one allocation for each value.
 //! The list is that of `lagging_list.rs`.
@@ -34,7 +34,7 @@ use super::sync::with_thread_index;
 use super::to_the_end::for_each_to_the_end;
 use std::ptr;
 
-/// A lock-free queue without a bound whose `deq` takes one of the first k values.
+/// A lock-free unbounded queue whose `deq` takes one of the first k values.
 ///
 /// ```
 /// let queue = trueline_objects::Semiqueue::new(2);
@@ -50,17 +50,18 @@ pub struct Semiqueue<T> {
 }
 
 struct Segment<T> {
-    /// Null while it is free; [`taken`] when its value is gone; otherwise a value of its own.
+    /// Null while it is free; [`taken`] after its value was removed; otherwise an owned value.
     cells: Box<[AtomicPtr<T>]>,
 }
 
-// SAFETY: values move from the thread that enqueues to the one that dequeues or drops; no two
-// threads have one at a time.
+// SAFETY: values move from the enqueuing thread to the one that dequeues or drops; no two threads
+// have a value at the same time.
 unsafe impl<T: Send> Send for Semiqueue<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for Semiqueue<T> {}
 
-/// What a cell holds when its value is gone: no address of a box, not even of one without a size.
+/// The content of a cell whose value was removed: not the address of any box, even of a zero-sized
+/// one.
 fn taken<T>() -> *mut T {
     ptr::without_provenance_mut(usize::MAX)
 }
@@ -72,10 +73,10 @@ impl<T> Segment<T> {
         Segment { cells: pointers.map(AtomicPtr::new).collect() }
     }
 
-    /// Puts a value into the first free cell; false where there is none.
+    /// Stores a value in the first free cell; returns false if there is none.
     fn fill(&self, value: *mut T) -> bool {
-        // Acquire: a cell is filled only after those before it were seen filled, and who sees this
-        // one sees those.
+        // Acquire: a cell is filled only after the earlier ones were seen filled, and a thread that
+        // sees this one filled sees those, too.
         self.cells.iter().any(|cell| {
             let (yes, no) = (Ordering::AcqRel, Ordering::Acquire);
             cell.load(Ordering::Acquire).is_null()
@@ -93,12 +94,13 @@ impl<T> Segment<T> {
             }
             let (yes, no) = (Ordering::AcqRel, Ordering::Relaxed);
             cell.compare_exchange(value, taken(), yes, no).ok()?;
-            // SAFETY: who takes a cell has its value alone; it was made by `Box::into_raw`.
+            // SAFETY: the thread that takes a cell has its value exclusively; it came from
+            // `Box::into_raw`.
             Some(*unsafe { Box::from_raw(value) })
         })
     }
 
-    /// What is in the first cell that is not taken; `None` where all are.
+    /// The content of the first cell that is not taken; `None` if all are.
     fn first(&self) -> Option<*mut T> {
         self.cells.iter().map(|cell| cell.load(Ordering::Acquire)).find(|value| *value != taken())
     }
@@ -113,8 +115,8 @@ impl<T> Semiqueue<T> {
         Semiqueue::with_batch(k, grace::BATCH)
     }
 
-    /// The same, in which a thread tries to free segments after it has passed so many (64 if not
-    /// told otherwise).
+    /// The same, in which a thread tries to free segments after it has passed this many (default:
+    /// 64).
     ///
     /// # Panics
     /// If k is 0.
@@ -129,8 +131,8 @@ impl<T> Semiqueue<T> {
         self.k
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed segments of this thread and of threads that have ended, as far as possible
+    /// now. Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
@@ -154,8 +156,8 @@ impl<T> Semiqueue<T> {
                     match unsafe { self.list.link(tail, new) } {
                         Ok(()) => return,
                         Err(other) => {
-                            // SAFETY: nobody else has seen the segment; its value is not dropped
-                            // with it.
+                            // SAFETY: no other thread has seen the segment; dropping it does not
+                            // drop the value.
                             drop(unsafe { Box::from_raw(new) });
                             next = other;
                         }
@@ -166,7 +168,7 @@ impl<T> Semiqueue<T> {
         });
     }
 
-    /// Takes one of the first k values; `None` where there is none.
+    /// Removes one of the first k values; `None` if there is none.
     pub fn deq(&self) -> Option<T> {
         let start = with_thread_index(|index| index % self.k);
         self.list.enter(|inside| {
@@ -192,7 +194,7 @@ impl<T> Semiqueue<T> {
 }
 
 impl<T> Semiqueue<T> {
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.list.enter(|_| {
             let mut next = self.list.head();
@@ -200,8 +202,7 @@ impl<T> Semiqueue<T> {
             // not freed before it ends.
             while let Some(node) = unsafe { next.as_ref() } {
                 if let Some(value) = node.content.first() {
-                    // Cells are filled in their order: where this one is free, so are those behind
-                    // it.
+                    // Cells are filled in order: if this one is free, so are those after it.
                     return value.is_null();
                 }
                 next = node.next();
@@ -210,13 +211,13 @@ impl<T> Semiqueue<T> {
         })
     }
 
-    /// How many values there are. O(n), and it starts over where others come and go meanwhile.
+    /// The number of values. O(n); it starts over if values are inserted or removed meanwhile.
     pub fn len(&self) -> usize {
         self.list.enter(|_| {
             let mut before = None;
             loop {
-                // A cell is free, then filled, then taken. So if as many were filled and as many
-                // taken as the last time, each cell was the same all the time between.
+                // A cell is free, then filled, then taken. So if the numbers of filled and of taken
+                // cells are those of the last pass, each cell was the same in between.
                 let (mut next, mut filled, mut taken_out) = (self.list.head(), 0, 0);
                 let first = next;
                 // SAFETY: as above.
@@ -242,7 +243,7 @@ impl<T> Drop for Semiqueue<T> {
             for_each_to_the_end(&mut segment.cells, |cell| {
                 let value = *cell.get_mut();
                 if !value.is_null() && value != taken() {
-                    // SAFETY: the value is in this cell alone; it was made by `Box::into_raw`.
+                    // SAFETY: the value is only in this cell; it came from `Box::into_raw`.
                     drop(unsafe { Box::from_raw(value) });
                 }
             });

@@ -2,27 +2,27 @@
 //!
 //! Y. Afek, H. Attiya, D. Dolev, E. Gafni, M. Merritt, N. Shavit: Atomic snapshots of shared
 //! memory. J. ACM 40(4), 1993: the unbounded algorithm, for any number of writers of a segment. A
-//! scan collects all segments until two collects in a row are the same. Each update takes a scan
-//! first and leaves it beside its value, so that a scan which is disturbed again and again by one
-//! thread can borrow that thread's.
+//! scan collects all segments until two consecutive collects are the same. Each update first makes
+//! a scan and stores it beside its value, so that a scan which one thread disturbs repeatedly can
+//! borrow that thread's.
 //!
 //! **Linearization.** `update` at its swap. A scan whose last two collects are the same: anywhere
-//! between them. Each update makes a cell of its own, and a cell is not used again while a scan is
-//! under way that may have seen it (`grace.rs`): what is the same twice has been there all the
-//! time. A scan that borrows: where the scan that it borrows has its place, which lies inside its
-//! own interval. For if a thread is seen to have moved in collect `r`, its update was over when
-//! collect `r` was; if it is seen to have moved in collect `r + 2` or later, that update wrote
-//! after collect `r + 1` had begun, so it is another one, and began after the first. Two collects
-//! next to each other do not suffice: the thread may have written to two segments in the order
+//! between them. Each update creates a cell of its own, and a cell is not reused while a scan that
+//! may have seen it is pending (`grace.rs`): a cell that is the same twice has been there all the
+//! time. A scan that borrows: at the linearization point of the borrowed scan, which lies within
+//! its own interval. If a thread is seen to have moved in collect `r`, its update was over when
+//! collect `r` was. If it is seen to have moved in collect `r + 2` or later, that update wrote
+//! after collect `r + 1` had begun, so it is another one, and began after the first. Two
+//! consecutive collects do not suffice: the thread may have written two segments in the order
 //! opposite to that of the reads.
 //!
 //! **Progress.** Wait-free for a fixed number of threads: each collect that differs shows a thread
-//! that moved, and each can be seen to move in two of them before its scan is borrowed: at most
-//! `2 * threads + 2` collects. **Cost.** O(segments) for each collect; an update allocates a cell
-//! with as many values as there are segments.
+//! that moved, and each thread can be seen to move in two of them before its scan is borrowed: at
+//! most `2 * threads + 2` collects. **Cost.** O(segments) for each collect; an update allocates a
+//! cell with as many values as there are segments.
 //!
-//! All accesses are sequentially consistent: with less, two scans could see two updates in opposite
-//! orders.
+//! All accesses are sequentially consistent: with weaker ones, two scans could see two updates in
+//! opposite orders.
 
 use super::grace::{self, Domain, Inside};
 use super::sync::atomic::{AtomicPtr, Ordering};
@@ -40,11 +40,10 @@ pub struct Snapshot<T> {
     domain: Domain<Cell<T>>,
 }
 
-/// What an update leaves. It is not written again.
+/// The cell of an update. Immutable.
 struct Cell<T> {
     value: T,
-    /// What the update has scanned; empty in the cells of the beginning, which nobody is seen to
-    /// have written.
+    /// The update's scan; empty in the initial cells, which no thread is seen to have written.
     view: Box<[T]>,
     writer: usize,
 }
@@ -55,15 +54,15 @@ unsafe impl<T: Send + Sync> Send for Snapshot<T> {}
 unsafe impl<T: Send + Sync> Sync for Snapshot<T> {}
 
 impl<T: Copy> Snapshot<T> {
-    /// So many segments with the same value each.
+    /// This many segments with the same initial value.
     pub fn new(segments: usize, initial: T) -> Snapshot<T> {
         let cell = || Cell { value: initial, view: Box::default(), writer: usize::MAX };
         let segments = (0..segments).map(|_| AtomicPtr::new(Box::into_raw(Box::new(cell()))));
         Snapshot { segments: segments.collect(), domain: Domain::new(grace::BATCH) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed cells of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -71,21 +70,21 @@ impl<T: Copy> Snapshot<T> {
     /// Writes a segment.
     ///
     /// # Panics
-    /// Where there is no such segment.
+    /// If there is no such segment.
     pub fn update(&self, segment: usize, value: T) {
         let segment = &self.segments[segment];
-        // The number is this thread's until the update is over, also where the thread is ending and
-        // has borrowed it (`thread_index.rs`). Were it given back before, another thread could
-        // update under the same number meanwhile, and a scan that sees the two would take them for
-        // one after the other and borrow the scan of the first, which may be older than itself: the
-        // mutant `-shares-numbers`.
+        // The number belongs to this thread until the update is over, even if the thread is ending
+        // and has borrowed it (`thread_index.rs`). If it were released earlier, another thread
+        // could update under the same number meanwhile. A scan that sees both updates would take
+        // them for consecutive ones of one thread and borrow the scan of the first, which may be
+        // older than itself: the mutant `-shares-numbers`.
         with_thread_index(|writer| {
             self.domain.enter(|inside| {
                 let view = self.scan_inside(inside).into();
                 let cell = Box::into_raw(Box::new(Cell { value, view, writer }));
                 let former = segment.swap(cell, Ordering::SeqCst);
-                // SAFETY: the swap has taken the cell out of the only place that it was in; each is
-                // taken out once.
+                // SAFETY: the swap has removed the cell from the only place that contained it; each
+                // is removed once.
                 unsafe { inside.retire(former) };
             });
         });
@@ -99,7 +98,7 @@ impl<T: Copy> Snapshot<T> {
     fn scan_inside(&self, _: &Inside<'_, Cell<T>>) -> Vec<T> {
         let collect = || self.segments.iter().map(|segment| segment.load(Ordering::SeqCst));
         let mut before: Vec<*mut Cell<T>> = collect().collect();
-        // Who was seen to have moved, and in which collect first.
+        // The threads that were seen to move, and the first collect that showed it.
         let mut moved: Vec<(usize, usize)> = Vec::new();
         for round in 1.. {
             let now: Vec<*mut Cell<T>> = collect().collect();
@@ -126,7 +125,7 @@ impl<T: Copy> Snapshot<T> {
 impl<T> Drop for Snapshot<T> {
     fn drop(&mut self) {
         for segment in &mut self.segments {
-            // SAFETY: nobody else has the snapshot, and each cell is in one segment.
+            // SAFETY: the snapshot is exclusively owned, and each cell is in one segment.
             drop(unsafe { Box::from_raw(*segment.get_mut()) });
         }
     }

@@ -1,26 +1,27 @@
-//! A scalable nonzero indicator: tells whether more have arrived than departed, without counting at
-//! one place.
+//! A scalable nonzero indicator: reports whether there were more arrivals than departures, without
+//! counting at one place.
 //!
 //! F. Ellen, Y. Lev, V. Luchangco, M. Moir: SNZI: scalable nonzero indicators. PODC 2007. A tree of
-//! nodes; a node tells its parent only that it is no longer empty, and that it is again. The root
-//! has an indicator beside its count, which is all that a query reads.
+//! nodes; a node informs its parent only when it becomes nonempty or empty. The root has an
+//! indicator beside its count, and a query reads only that.
 //!
-//! **A node below the root** counts in halves: it goes from 0 to one half, then its parent is told,
-//! then it goes to 1. Who finds one half helps, and tells the parent too; of those who told it, all
-//! but one take it back at the end. **The root** announces with its first arrival that the
-//! indicator must be set; every arrival that sees the announcement sets it. The departure that
-//! leaves the root empty clears the indicator, unless the root's version shows that somebody has
-//! arrived since. `models/snzi.tl` is the root.
+//! **A node below the root** counts in halves: it goes from 0 to one half, then arrives at its
+//! parent, then goes to 1. A thread that finds one half helps, and arrives at the parent too; all
+//! but one of these arrivals are undone at the end. **The root** announces with its first arrival
+//! that the indicator must be set; every arrival that sees the announcement sets it. The departure
+//! that leaves the root empty clears the indicator, unless the root's version shows a later
+//! arrival. `models/snzi.tl` is the root.
 //!
-//! **Ordering argument.** Arrivals and departures are ordered by their changes of a node that let
-//! the root know, or need not: while a node has a surplus, its parent has one on its behalf.
-//! **Linearization.** `query` at its read; arrivals and departures that let the surplus of the root
-//! begin or end, where the indicator is written for it; others where they change their node.
+//! **Ordering argument.** Arrivals and departures are ordered by their changes of a node that
+//! informs the root, or need not: while a node has a surplus, its parent has one on its behalf.
+//! **Linearization.** `query` at its read; arrivals and departures with which the surplus of the
+//! root begins or ends, where the indicator is written for them; others where they change their
+//! node.
 //!
 //! **Progress.** `query` is wait-free: one read. Arrivals and departures are lock-free. **Cost.**
-//! O(depth) at worst, O(1) where others are at the same place. **Limits.** At most 2^30 arrivals at
-//! a place that have not departed; versions have 32 bits: a departure that is stopped while its
-//! place goes from empty to not empty 2^32 times could be wrong.
+//! O(depth) at worst, O(1) if others are at the same place. **Limits.** At most 2^30 arrivals at a
+//! place that have not departed. Versions have 32 bits: a departure may go wrong if it is stopped
+//! while its place goes from empty to nonempty 2^32 times.
 //!
 //! All accesses are sequentially consistent: the version is read after the indicator, the indicator
 //! written after the count.
@@ -31,7 +32,7 @@ use super::sync::atomic::{AtomicU64, Ordering};
 use super::sync::with_thread_index;
 use alloc::boxed::Box;
 
-/// Whether anybody is there.
+/// Whether there are more arrivals than departures.
 ///
 /// ```
 /// let indicator = trueline_objects::Snzi::new(2);
@@ -45,11 +46,11 @@ pub struct Snzi {
     /// In the order of a heap: the root first, the children of `i` at `2i + 1` and `2i + 2`, the
     /// places last.
     nodes: Box<[Padded<AtomicU64>]>,
-    /// Twice the number of times that it was written, and one if somebody is there.
+    /// Twice the number of writes, plus one if the surplus is not zero.
     indicator: Padded<AtomicU64>,
 }
 
-/// Somebody who is there, until it is dropped.
+/// An arrival, which departs when it is dropped.
 #[cfg(feature = "std")]
 #[must_use]
 #[derive(Debug)]
@@ -58,7 +59,7 @@ pub struct Arrival<'a> {
     place: usize,
 }
 
-/// A node as it was read: twice the count, whether the indicator must be set (the root's), a
+/// The word of a node: twice the count, whether the indicator must be set (only at the root), a
 /// version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Word {
@@ -79,7 +80,7 @@ impl Word {
 }
 
 impl Snzi {
-    /// An indicator with `2^depth` places to arrive at. With the depth 0 all arrive at the root.
+    /// An indicator with `2^depth` places to arrive at. With depth 0 all arrive at the root.
     ///
     /// # Panics
     /// If the depth is more than 16.
@@ -97,16 +98,16 @@ impl Snzi {
         Arrival { indicator: self, place }
     }
 
-    /// Arrives at a place, for good or until somebody departs from it. Places have any numbers: a
-    /// few share one.
+    /// Arrives at a place, permanently or until a departure from it. Places may have any numbers,
+    /// which are reduced to the existing ones.
     pub fn arrive_at(&self, place: usize) {
         self.arrive_node(self.leaf(place));
     }
 
-    /// Departs from a place at which somebody has arrived.
+    /// Departs from a place at which an earlier arrival has not departed.
     ///
     /// # Panics
-    /// Where nobody is at this place: one who departs has arrived there before.
+    /// If there is no such arrival.
     pub fn depart_from(&self, place: usize) {
         self.depart_node(self.leaf(place));
     }
@@ -127,7 +128,7 @@ impl Snzi {
             return self.arrive_root();
         }
         let (word, parent) = (&self.nodes[node], (node - 1) / 2);
-        // How often the parent was told in vain.
+        // The number of arrivals at the parent that were in vain.
         let mut vain = 0;
         loop {
             let seen = Word::read(word.load(Ordering::SeqCst));
@@ -147,7 +148,7 @@ impl Snzi {
             self.arrive_node(parent);
             vain += u32::from(!change(word, half, Word { halves: 2, ..half }));
             if seen.halves == 0 {
-                // The half was this one's, whoever has made it whole.
+                // The half was made by this thread, whichever thread has completed it.
                 break;
             }
         }
@@ -189,8 +190,8 @@ impl Snzi {
             while let Err(other) = self.indicate(seen, true) {
                 seen = other;
             }
-            // It need not be set again for those who come later. Where this fails, others have come
-            // and see to it.
+            // Later arrivals need not set it again. If this fails, others have arrived and take
+            // care of it.
             change(root, now, Word { announces: false, ..now });
         }
     }
@@ -216,7 +217,7 @@ impl Snzi {
         }
     }
 
-    /// Writes the indicator if nobody has written it since it was read as this.
+    /// Writes the indicator unless it was written since this value was read.
     fn indicate(&self, seen: u64, present: bool) -> Result<u64, u64> {
         let now = ((seen >> 1).wrapping_add(1) << 1) | u64::from(present);
         self.indicator.compare_exchange(seen, now, Ordering::SeqCst, Ordering::SeqCst)

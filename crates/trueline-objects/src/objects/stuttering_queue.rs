@@ -1,27 +1,27 @@
-//! A stuttering queue: a queue whose first value may be told to up to j threads before it is gone,
-//! so that threads which ask at the same time need not wait for each other.
+//! A stuttering queue: a queue that may return its first value to up to j threads before the value
+//! is removed, so that concurrent `deq`s need not wait for each other.
 //!
 //! The type is that of J. M. Wing, C. Gong: Testing and verifying concurrent objects. JPDC 17,
 //! 1993, section 8. The algorithm is not theirs, which lets a `deq` skip a value that was never
-//! told (`models/wing-gong-stuttering-queue.tl`). It is Michael and Scott's queue (PODC 1996) with
-//! a counter in each node, of how often its value was asked for: `deq` counts itself in, moves
-//! `head` on if nobody has, and **whether it or another did so** tells the value, unless j others
-//! were before it.
+//! returned (`models/wing-gong-stuttering-queue.tl`). It is Michael and Scott's queue (PODC 1996)
+//! with a counter in each node of how often its value was requested. `deq` increments the counter
+//! and moves `head` on unless another thread has. **Whichever thread moved it**, `deq` returns the
+//! value, unless j others were before it.
 //!
 //! **Ordering argument.** Values are ordered by the links of their nodes, and `enq` adds a maximal
-//! one. `deq` reads `head` when it is some node h, and tells the value of the node behind it, which
-//! is the minimal one until `head` moves on from h. It moves only after it was told, or counted, at
-//! least once.
+//! one. `deq` reads `head` at some node h, and returns the value of the next node, which is the
+//! minimal one until `head` moves on from h. `head` moves only after the value was returned, or
+//! counted, at least once.
 //!
-//! **Linearization.** `enq` where it links its node. `deq` where it counts itself in, if `head` has
-//! not moved on from h by then; if it has, just before it did, which lies inside of this operation,
-//! for it had read h before. So all that tell a value, at most j, have their places before `head`
-//! moves to it, and those that tell the next one after that. `deq` that finds nothing: where it
-//! reads that h has no next node.
+//! **Linearization.** `enq` where it links its node. `deq` where it increments the counter, if
+//! `head` has not moved on from h by then; otherwise just before `head` moved, which lies within
+//! this operation, because it had read h before. So all that return a value, at most j, have their
+//! points before `head` moves to it, and those that return the next one after that. A `deq` that
+//! finds nothing: where it reads that h has no next node.
 //!
-//! **Progress.** Lock-free: `deq` goes round again only where j others have asked for the value.
-//! **Cost.** O(1) without contention. The list is that of `lagging_list.rs`. Values are `Copy`,
-//! since a value is read by several threads and forgotten with its node.
+//! **Progress.** Lock-free: `deq` repeats only if j others have requested the value. **Cost.** O(1)
+//! without contention. The list is that of `lagging_list.rs`. Values are `Copy`, since several
+//! threads read a value, and it is dropped with its node.
 
 use super::grace;
 use super::lagging_list::{LaggingList, Node};
@@ -29,8 +29,8 @@ use super::sync::atomic::{AtomicUsize, Ordering};
 use super::sync::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-/// A lock-free queue without a bound which tells each value at least once, and up to j times to
-/// threads that ask at the same time.
+/// A lock-free unbounded queue that returns each value at least once, and up to j times to
+/// concurrent `deq`s.
 ///
 /// ```
 /// let queue = trueline_objects::StutteringQueue::new(2);
@@ -41,15 +41,15 @@ use std::mem::MaybeUninit;
 /// ```
 pub struct StutteringQueue<T> {
     j: usize,
-    list: LaggingList<Told<T>>,
+    list: LaggingList<Item<T>>,
 }
 
-/// What is in a node.
-struct Told<T> {
+/// The content of a node.
+struct Item<T> {
     /// There but in the first node of all; not written again.
     value: UnsafeCell<MaybeUninit<T>>,
-    /// How often the value was asked for.
-    asked: AtomicUsize,
+    /// How often the value was requested.
+    requests: AtomicUsize,
 }
 
 // SAFETY: values are copied out by any thread, and nodes are freed by any.
@@ -57,14 +57,14 @@ unsafe impl<T: Send + Sync> Send for StutteringQueue<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for StutteringQueue<T> {}
 
-impl<T> Told<T> {
-    fn new(value: MaybeUninit<T>) -> Told<T> {
-        Told { value: UnsafeCell::new(value), asked: AtomicUsize::new(0) }
+impl<T> Item<T> {
+    fn new(value: MaybeUninit<T>) -> Item<T> {
+        Item { value: UnsafeCell::new(value), requests: AtomicUsize::new(0) }
     }
 }
 
 impl<T: Copy> StutteringQueue<T> {
-    /// An empty queue which tells a value up to j times.
+    /// An empty queue that returns a value up to j times.
     ///
     /// # Panics
     /// If j is 0.
@@ -72,35 +72,35 @@ impl<T: Copy> StutteringQueue<T> {
         StutteringQueue::with_batch(j, grace::BATCH)
     }
 
-    /// The same, in which a thread tries to free nodes after it has removed so many (64 if not told
-    /// otherwise).
+    /// The same, in which a thread tries to free nodes after it has removed this many (default:
+    /// 64).
     ///
     /// # Panics
     /// If j is 0.
     pub fn with_batch(j: usize, batch: usize) -> StutteringQueue<T> {
-        assert!(j > 0, "a value is told up to j times: j is at least 1");
-        let dummy = Told::new(MaybeUninit::uninit());
+        assert!(j > 0, "a value is item up to j times: j is at least 1");
+        let dummy = Item::new(MaybeUninit::uninit());
         StutteringQueue { j, list: LaggingList::new(dummy, batch) }
     }
 
-    /// How often a value may be told.
+    /// How often a value may be returned.
     pub fn j(&self) -> usize {
         self.j
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.list.flush();
     }
 
     /// Puts a value at the end.
     pub fn enq(&self, value: T) {
-        self.list.append(Node::allocate(Told::new(MaybeUninit::new(value))));
+        self.list.append(Node::allocate(Item::new(MaybeUninit::new(value))));
     }
 
-    /// Tells the oldest value, which is gone then, but for up to j - 1 others that asked for it
-    /// before; `None` where there is none.
+    /// Returns the oldest value and removes it, although up to j - 1 others that requested it
+    /// before may still return it; `None` if there is none.
     pub fn deq(&self) -> Option<T> {
         self.list.enter(|inside| {
             let mut head = self.list.head();
@@ -110,19 +110,19 @@ impl<T: Copy> StutteringQueue<T> {
                 let next = unsafe { self.list.second(head) }?;
                 // SAFETY: `next` was in the list at a time since this operation began, so it is not
                 // freed before it ends.
-                let told = unsafe { &(*next).content };
-                // AcqRel: who counts later sees what this thread has seen.
-                let asked = told.asked.fetch_add(1, Ordering::AcqRel);
+                let item = unsafe { &(*next).content };
+                // AcqRel: a thread that counts later sees what this thread has seen.
+                let requests = item.requests.fetch_add(1, Ordering::AcqRel);
                 let moved = self.list.advance_head(head, next);
                 if moved.is_ok() {
-                    // SAFETY: `head` has passed the node, for good and by this thread alone, and
-                    // `tail` was further.
+                    // SAFETY: this thread alone moved `head` past the node, for good, and `tail`
+                    // was further ahead.
                     unsafe { inside.retire(head) };
                 }
-                if asked < self.j {
-                    // SAFETY: a node that is in the list and not the first of all has its value,
-                    // which nobody writes.
-                    return Some(told.value.with(|value| unsafe { (*value).assume_init() }));
+                if requests < self.j {
+                    // SAFETY: every node in the list except the first has its value, which is not
+                    // written.
+                    return Some(item.value.with(|value| unsafe { (*value).assume_init() }));
                 }
                 head = match moved {
                     Ok(()) => next,
@@ -134,12 +134,12 @@ impl<T: Copy> StutteringQueue<T> {
 }
 
 impl<T> StutteringQueue<T> {
-    /// How many values there are. O(n), and it starts over where one is taken meanwhile.
+    /// The number of values. O(n); it starts over if one is removed meanwhile.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.list.has_one()
     }

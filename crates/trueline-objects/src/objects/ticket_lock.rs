@@ -6,10 +6,10 @@
 //!
 //! The lock is held, or promised to a thread that waits, iff `next` and `serving` differ.
 //!
-//! **Progress.** Blocking; threads get the lock in the order in which they asked for it, so none
-//! starves. `try_lock` and unlocking are wait-free. Cost: one read-modify-write to lock, a store to
-//! unlock; all that wait read one location, so it is for few threads and short critical sections. A
-//! thread that stops while it waits stops all behind it.
+//! **Progress.** Blocking; threads get the lock in the order of their requests, so none starves.
+//! `try_lock` and unlocking are wait-free. Cost: one read-modify-write to lock, a store to unlock.
+//! All waiting threads read one location, so it is for few threads and short critical sections. A
+//! thread that stops while it waits blocks all behind it.
 
 use super::padded::Padded;
 use super::sync::Backoff;
@@ -36,11 +36,10 @@ pub struct TicketLock<T> {
 
 // SAFETY: the value moves with the lock.
 unsafe impl<T: Send> Send for TicketLock<T> {}
-// SAFETY: the value is reached by one thread at a time, and by each after the one before it has
-// unlocked.
+// SAFETY: one thread at a time accesses the value, and each after the one before it has unlocked.
 unsafe impl<T: Send> Sync for TicketLock<T> {}
 
-/// The lock, held: unlocks when dropped.
+/// The guard of the lock: unlocks when dropped.
 #[must_use]
 pub struct Guard<'a, T> {
     lock: &'a TicketLock<T>,
@@ -49,7 +48,7 @@ pub struct Guard<'a, T> {
 }
 
 impl<T> TicketLock<T> {
-    /// A lock that nobody holds.
+    /// An unlocked lock.
     pub const fn new(value: T) -> TicketLock<T> {
         TicketLock {
             next: Padded(AtomicUsize::new(0)),
@@ -62,7 +61,7 @@ impl<T> TicketLock<T> {
     pub fn lock(&self) -> Guard<'_, T> {
         // Relaxed: the order of the numbers is all that matters.
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        // Acquire: what was done under the lock before is seen.
+        // Acquire: earlier accesses under the lock are visible.
         let backoff = Backoff::default();
         while self.serving.load(Ordering::Acquire) != ticket {
             backoff.wait_for_other();
@@ -70,7 +69,7 @@ impl<T> TicketLock<T> {
         Guard { lock: self, reaches: PhantomData }
     }
 
-    /// Takes the lock if nobody holds it or waits for it.
+    /// Takes the lock if it is free and no thread waits for it.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         // Acquire: as in `lock`. If the number is still the next one when it is taken, it is the
         // one that is served, and stays so.
@@ -84,15 +83,15 @@ impl<T> TicketLock<T> {
     /// Unlocks a lock whose guard was forgotten.
     ///
     /// # Safety
-    /// The lock is held by a guard that was forgotten, and nobody reaches the value through it.
+    /// The lock is held by a guard that was forgotten, and nothing accesses the value through it.
     pub unsafe fn force_unlock(&self) {
-        // Nobody else writes it while the lock is held.
+        // No other thread writes it while the lock is held.
         let ticket = self.serving.load(Ordering::Relaxed);
-        // Release: what was done under the lock is seen by the next one.
+        // Release: accesses under the lock are visible to the next holder.
         self.serving.store(ticket.wrapping_add(1), Ordering::Release);
     }
 
-    /// The value, without locking: nobody else has the lock.
+    /// The value, without locking: the lock is exclusively borrowed.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -106,7 +105,7 @@ impl<T> TicketLock<T> {
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held, so that nobody else reaches the value, but through this guard.
+        // SAFETY: the lock is held, so that only this guard gives access to the value.
         self.lock.value.with(|value| unsafe { &*value })
     }
 }
@@ -120,7 +119,7 @@ impl<T> DerefMut for Guard<'_, T> {
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: the guard holds the lock and is going away.
+        // SAFETY: the guard holds the lock and is being dropped.
         unsafe { self.lock.force_unlock() };
     }
 }

@@ -1,7 +1,7 @@
-//! Destructors of the user's may panic. What is left is dropped all the same, as std's collections
-//! do: the first panic goes on when all is done, and a second one meanwhile ends the process.
+//! Destructors of the user's may panic. The rest is dropped all the same, as in std's collections:
+//! the first panic continues when everything is done, and a second one meanwhile ends the process.
 
-/// Calls a function until it says that nothing is left, also after a call that panics.
+/// Calls a function until it returns false, even after a call that panics.
 pub(crate) fn to_the_end(step: impl FnMut() -> bool) {
     struct Rest<F: FnMut() -> bool>(F);
 

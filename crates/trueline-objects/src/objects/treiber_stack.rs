@@ -3,20 +3,20 @@
 //! R. K. Treiber: Systems programming: coping with parallelism. IBM Research Report RJ 5118, 1986.
 //!
 //! **Linearization.** `push` at its successful compare-exchange; `pop` at its successful
-//! compare-exchange, or at the read of a head that is null. A node that was taken off is not used
-//! again before every operation that was under way then has ended (`grace.rs`), so that a head that
-//! is the same again has been the same all the time: there is no ABA.
+//! compare-exchange, or at the read of a null head. A removed node is not reused before every
+//! operation that was pending then has ended (`grace.rs`). So if the head is the same again, it has
+//! been the same all the time: there is no ABA.
 //!
 //! `is_empty` and `len` at their read of the head: the nodes below it do not change.
 //!
 //! **`push` is not inside of the domain**, since it follows no pointer. The head that it has read
 //! may be a node that is popped, freed, and pushed again by another thread with memory at the same
-//! address before the compare-exchange, which succeeds then: rightly, for that node is on top. But
-//! the pointer that was read belongs to the memory that is gone, though it has the same address. So
-//! nodes are linked by addresses alone, with the provenance of the memory that is there when a
-//! `pop` follows them: each node exposes its own before it is in the list, which costs nothing. The
-//! orderings suffice: the head is written by read-modify-writes alone, so that who reads it sees
-//! what every `push` before did.
+//! address before the compare-exchange. The compare-exchange then succeeds, correctly, because that
+//! node is on top. But the pointer that was read belongs to the freed memory, although it has the
+//! same address. So nodes are linked by addresses alone, with the provenance of the memory that is
+//! there when a `pop` follows them: each node exposes its own before it is in the list, which costs
+//! nothing. The orderings suffice: the head is written only by read-modify-writes, so that a thread
+//! that reads it sees what every earlier `push` did.
 //!
 //! **Progress.** Lock-free: a compare-exchange fails only because another one succeeded. Cost: O(1)
 //! without contention.
@@ -45,17 +45,17 @@ pub struct TreiberStack<T> {
 struct Node<T> {
     /// Moved out by the thread that takes the node off.
     value: UnsafeCell<ManuallyDrop<T>>,
-    /// The address of the node below, 0 where there is none. Written before the node is in the
-    /// list, and not after.
+    /// The address of the node below, 0 if there is none. Written only before the node is in the
+    /// list.
     next: UnsafeCell<usize>,
 }
 
-// SAFETY: values move from the thread that pushes to the one that pops or drops; no two threads
-// have one at a time.
+// SAFETY: values move from the pushing thread to the one that pops or drops; no two threads have a
+// value at the same time.
 unsafe impl<T: Send> Send for TreiberStack<T> {}
 // SAFETY: as above: no `&T` is given out.
 unsafe impl<T: Send> Sync for TreiberStack<T> {}
-// SAFETY: a node is freed by any thread, and its value, if it is still in it, is not touched then.
+// SAFETY: any thread may free a node, and does not access a value that is still in it.
 unsafe impl<T: Send> Send for Node<T> {}
 
 impl<T> TreiberStack<T> {
@@ -64,14 +64,14 @@ impl<T> TreiberStack<T> {
         TreiberStack::with_batch(grace::BATCH)
     }
 
-    /// An empty stack in which a thread tries to free nodes after it has popped so many (64 if not
-    /// told otherwise).
+    /// An empty stack in which a thread tries to free nodes after it has popped this many (default:
+    /// 64).
     pub const fn with_batch(batch: usize) -> TreiberStack<T> {
         TreiberStack { head: AtomicPtr::new(ptr::null_mut()), domain: Domain::with_spare(batch) }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees removed nodes of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -86,8 +86,9 @@ impl<T> TreiberStack<T> {
         loop {
             // SAFETY: the node is this thread's own until it is in the list.
             unsafe { (*node).next.with_mut(|next| *next = head.addr()) };
-            // Release: who reads the head sees what is in the node. Nodes below are seen too, since
-            // each compare-exchange continues the release sequences of those before it.
+            // Release: a thread that reads the head sees the content of the node. It also sees the
+            // nodes below, since each compare-exchange continues the release sequences of those
+            // before it.
             let (yes, no) = (Ordering::Release, Ordering::Relaxed);
             match self.head.compare_exchange_weak(head, node, yes, no) {
                 Ok(_) => return,
@@ -97,14 +98,14 @@ impl<T> TreiberStack<T> {
         }
     }
 
-    /// Takes the value off the top; `None` where there is none.
+    /// Removes the top value; `None` if there is none.
     pub fn pop(&self) -> Option<T> {
         let backoff = Backoff::patient();
         loop {
             match self.domain.enter(|inside| self.try_pop(inside)) {
                 Ok(value) => return value,
-                // A thread waits outside of the operation. Inside it would keep the others from
-                // freeing what they remove meanwhile, and so from using that memory again.
+                // A thread waits outside of the operation. Inside it would keep other threads from
+                // freeing the nodes that they remove meanwhile, and so from reusing that memory.
                 Err(Overtaken) => backoff.wait(),
             }
         }
@@ -120,11 +121,11 @@ impl<T> TreiberStack<T> {
         let next = unsafe { (*head).next.with(|next| *next) };
         let next = ptr::with_exposed_provenance_mut(next);
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
-        // Not the weak one: to leave and enter again costs more than what it saves.
+        // Not the weak one: leaving and entering again costs more than it saves.
         let swapped = self.head.compare_exchange(head, next, yes, no);
         swapped.map_err(|_| Overtaken)?;
-        // SAFETY: this thread alone has taken the node off, so the value is its own; nobody reads
-        // it again.
+        // SAFETY: only this thread has removed the node, so the value is its own, and is not read
+        // again.
         let value = unsafe { (*head).value.with(|value| ptr::read(value)) };
         // SAFETY: the node is off the list, for good and by this thread alone.
         unsafe { inside.retire(head) };
@@ -136,13 +137,13 @@ impl<T> TreiberStack<T> {
 struct Overtaken;
 
 impl<T> TreiberStack<T> {
-    /// Whether there is no value.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.head.load(Ordering::Acquire).is_null()
     }
 
-    /// How many values there are, or were when it looked at the top: what is below does not change
-    /// while it is there. O(n).
+    /// The number of values when it read the top: the nodes below do not change while the top is
+    /// there. O(n).
     pub fn len(&self) -> usize {
         self.domain.enter(|_| {
             let (mut node, mut count) = (self.head.load(Ordering::Acquire), 0);
@@ -171,7 +172,7 @@ impl<T> Drop for TreiberStack<T> {
             if head.is_null() {
                 return false;
             }
-            // SAFETY: nobody else has the stack, and each node is in the list once.
+            // SAFETY: the stack is exclusively owned, and each node is in the list once.
             let Node { value, next } = *unsafe { Box::from_raw(head) };
             head = ptr::with_exposed_provenance_mut(next.into_inner());
             drop(ManuallyDrop::into_inner(value.into_inner()));

@@ -1,26 +1,27 @@
-//! Vyukov's bounded queue for many producers and many consumers, as it was published. **It is not
+//! Vyukov's bounded queue for many producers and many consumers, as published. **It is not
 //! linearizable.**
 //!
 //! D. Vyukov: Bounded MPMC queue. 1024cores.net, 2010.
 //!
-//! A ring of slots, each with a sequence number that says whose turn it is: `p` means 'free for the
-//! `enq` number p', `p + 1` 'filled by it'. An operation claims its number with a compare-exchange
-//! and then fills or empties its slot, on which nobody else works.
+//! A ring of slots, each with a sequence number that determines whose turn it is: `p` means 'free
+//! for the `enq` number p', `p + 1` 'filled by it'. An operation claims its number with a
+//! compare-exchange and then fills or empties its slot, which no other operation accesses
+//! meanwhile.
 //!
-//! **What is wrong.** `deq` says that the queue is empty when the slot at the front is not filled.
-//! But the `enq` that claimed this slot may be half done while later ones have ended. So a thread
-//! that has enqueued a value itself, and nobody has taken it, can be told that there is none. In
-//! the same way `enq` says 'full' while a `deq` is half done, though values behind it have been
-//! taken. Two threads with two operations each are enough:
+//! **The fault.** `deq` reports an empty queue when the slot at the front is not filled. But the
+//! `enq` that claimed this slot may be unfinished while later ones have ended. So a thread can get
+//! 'empty' although it has enqueued a value that no thread has removed. In the same way `enq`
+//! reports 'full' while a `deq` is unfinished, although later values have been removed. Two threads
+//! with two operations each are enough:
 //!
 //! ```text
 //! A: enq(1) claims slot 0 .................................... fills it
 //! B:                        enq(2) -> true    deq() -> None
 //! ```
 //!
-//! It is what several crates ship (heapless, issue 583). For some uses it is good enough: what was
-//! enqueued comes out once, and in the order of the claims.
-//! [`ArrayQueue`](super::array_queue::ArrayQueue) is the same with the repair.
+//! Several crates ship it (heapless, issue 583). For some uses it is good enough: every enqueued
+//! value is removed once, and in the order of the claims.
+//! [`ArrayQueue`](super::array_queue::ArrayQueue) is the same queue with the fix.
 //!
 //! **Progress.** No operation waits for another one; a thread that stops between its two steps
 //! makes the queue look empty or full to all others. Cost: O(1) without contention.
@@ -29,7 +30,7 @@ use super::ring::Ring;
 use super::sync::atomic::{AtomicUsize, Ordering};
 use super::to_the_end::to_the_end;
 
-/// A bounded queue that may say 'empty' or 'full' when it is not.
+/// A bounded queue that may report 'empty' or 'full' when it is not.
 ///
 /// ```
 /// let queue = trueline_objects::VyukovQueue::new(2);
@@ -43,7 +44,7 @@ pub struct VyukovQueue<T> {
 }
 
 impl<T> VyukovQueue<T> {
-    /// An empty queue with room for so many values.
+    /// An empty queue with this capacity.
     ///
     /// # Panics
     /// If the capacity is 0.
@@ -56,7 +57,7 @@ impl<T> VyukovQueue<T> {
         self.ring.capacity()
     }
 
-    /// Puts a value at the end; gives it back where there seems to be no room.
+    /// Inserts a value at the end; returns it if there seems to be no room.
     pub fn enq(&self, value: T) -> Result<(), T> {
         let mut number = self.ring.tail.load(Ordering::Relaxed);
         loop {
@@ -80,7 +81,7 @@ impl<T> VyukovQueue<T> {
         }
     }
 
-    /// Takes the oldest value; `None` where there seems to be none.
+    /// Removes the oldest value; `None` if there seems to be none.
     pub fn deq(&self) -> Option<T> {
         let mut number = self.ring.head.load(Ordering::Relaxed);
         loop {
@@ -122,7 +123,7 @@ impl<T> VyukovQueue<T> {
         self.len() == self.capacity()
     }
 
-    /// Relaxed: numbers only say whose turn it is; slots carry what the threads tell each other.
+    /// Relaxed: numbers only determine whose turn it is; the slots synchronise the threads.
     #[inline]
     fn claim(&self, next: &AtomicUsize, number: usize) -> Result<usize, usize> {
         let after = self.ring.after(number);

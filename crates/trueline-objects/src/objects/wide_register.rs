@@ -1,17 +1,17 @@
-//! An atomic register of any size: reads and writes of many words at once.
+//! An atomic register of any size: atomic reads and writes of many words.
 //!
-//! L. Lamport: On interprocess communication. Distributed Computing 1, 1986, asks for it and builds
-//! it from smaller ones. Here, where a word is atomic, the value lies in memory of its own that is
-//! not written again, and the register is a pointer to it: the scheme of read-copy-update
+//! L. Lamport: On interprocess communication. Distributed Computing 1, 1986, poses the problem and
+//! builds the register from smaller ones. Here, where a word is atomic, each value is stored in
+//! immutable memory of its own, and the register is a pointer to it: the scheme of read-copy-update
 //! (McKenney, Slingwine. PDCS 1998).
 //!
-//! **Ordering argument.** Writes are ordered by their swaps of one word; a read tells the value of
-//! the last one before it. **Linearization.** `write` at its swap, `read` at its load of the
+//! **Ordering argument.** Writes are ordered by their swaps of one word; a read returns the value
+//! of the last one before it. **Linearization.** `write` at its swap, `read` at its load of the
 //! pointer.
 //!
-//! **Progress.** Both are wait-free, but for the allocation of memory by `write`. A reader writes
-//! nothing that other readers read. **Cost.** O(size of the value); `write` allocates. Values that
-//! were replaced are freed as `grace.rs` says.
+//! **Progress.** Both are wait-free, except for the allocation of memory by `write`. A reader
+//! writes nothing that other readers read. **Cost.** O(size of the value); `write` allocates.
+//! Replaced values are freed as described in `grace.rs`.
 
 use super::grace::{self, Domain};
 use super::sync::atomic::{AtomicPtr, Ordering};
@@ -25,21 +25,21 @@ use super::sync::cell::UnsafeCell;
 /// assert_eq!(register.read(), [1, 2, 3, 4]);
 /// ```
 pub struct WideRegister<T> {
-    current: AtomicPtr<Words<T>>,
-    domain: Domain<Words<T>>,
+    current: AtomicPtr<Stored<T>>,
+    domain: Domain<Stored<T>>,
 }
 
-/// What one write has written. It is not written again.
-struct Words<T>(UnsafeCell<T>);
+/// The value of one write. Immutable.
+struct Stored<T>(UnsafeCell<T>);
 
 // SAFETY: values are copied out by any thread, and freed by any.
 unsafe impl<T: Send + Sync> Send for WideRegister<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for WideRegister<T> {}
 
-impl<T> Words<T> {
-    fn allocate(value: T) -> *mut Words<T> {
-        Box::into_raw(Box::new(Words(UnsafeCell::new(value))))
+impl<T> Stored<T> {
+    fn allocate(value: T) -> *mut Stored<T> {
+        Box::into_raw(Box::new(Stored(UnsafeCell::new(value))))
     }
 }
 
@@ -49,14 +49,17 @@ impl<T: Copy> WideRegister<T> {
         WideRegister::with_batch(value, grace::BATCH)
     }
 
-    /// The same, in which a thread tries to free values after it has replaced so many (64 if not
-    /// told otherwise).
+    /// The same, in which a thread tries to free values after it has replaced this many (default:
+    /// 64).
     pub fn with_batch(value: T, batch: usize) -> WideRegister<T> {
-        WideRegister { current: AtomicPtr::new(Words::allocate(value)), domain: Domain::new(batch) }
+        WideRegister {
+            current: AtomicPtr::new(Stored::allocate(value)),
+            domain: Domain::new(batch),
+        }
     }
 
-    /// Frees what was removed and can be freed now, by this thread and by threads that have ended,
-    /// which else happens after some more operations.
+    /// Frees replaced values of this thread and of threads that have ended, as far as possible now.
+    /// Otherwise that happens after some more operations.
     pub fn flush(&self) {
         self.domain.flush();
     }
@@ -67,20 +70,20 @@ impl<T: Copy> WideRegister<T> {
             // Acquire: the value was written before the pointer.
             let current = self.current.load(Ordering::Acquire);
             // SAFETY: it was current at a time since this operation began, so it is not freed
-            // before it ends; nobody writes it.
+            // before it ends; it is not written.
             unsafe { (*current).0.with(|value| *value) }
         })
     }
 
     /// Writes a value.
     pub fn write(&self, value: T) {
-        let new = Words::allocate(value);
+        let new = Stored::allocate(value);
         self.domain.enter(|inside| {
-            // Release: who reads the pointer sees the value. Acquire: what is freed was written
-            // before that.
+            // Release: a thread that reads the pointer sees the value. Acquire: a freed value was
+            // written before it is freed.
             let former = self.current.swap(new, Ordering::AcqRel);
-            // SAFETY: the swap has taken it out of the only place that it was in; each is taken out
-            // once.
+            // SAFETY: the swap has removed it from the only place that contained it; each is
+            // removed once.
             unsafe { inside.retire(former) };
         });
     }
@@ -94,7 +97,7 @@ impl<T: Copy + Default> Default for WideRegister<T> {
 
 impl<T> Drop for WideRegister<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the register, and what is current was not retired.
+        // SAFETY: the register is exclusively owned, and its current value was not retired.
         drop(unsafe { Box::from_raw(*self.current.get_mut()) });
     }
 }

@@ -1,7 +1,7 @@
-//! Which objects this thread is inside of, while they run code of the user's: so that an object
-//! which that code calls knows that it would wait for itself.
+//! Which objects this thread is inside of, while they run code of the user's: an object that this
+//! code calls can then see that it would wait for itself.
 //!
-//! A thread's frames are a list on its stack, the innermost first. An entry costs two stores to a
+//! A thread's frames form a list on its stack, the innermost first. An entry costs two stores to a
 //! thread local.
 
 use super::sync::thread_local;
@@ -24,7 +24,7 @@ thread_local! {
 pub(crate) fn within<R>(object: *const (), function: impl FnOnce() -> R) -> R {
     let frame = Frame { object, outer: INNERMOST.with(Cell::get) };
     INNERMOST.with(|innermost| innermost.set(&raw const frame));
-    // Also where the function panics.
+    // Also if the function panics.
     struct Leaving(*const Frame);
     impl Drop for Leaving {
         fn drop(&mut self) {
@@ -39,7 +39,7 @@ pub(crate) fn within<R>(object: *const (), function: impl FnOnce() -> R) -> R {
 pub(crate) fn is_within(object: *const ()) -> bool {
     let mut next = INNERMOST.with(Cell::get);
     // SAFETY: it is a frame of this thread, of a call of `within` that has not returned: it is on
-    // the stack, and nobody writes it.
+    // the stack and is not written.
     while let Some(frame) = unsafe { next.as_ref() } {
         if ptr::eq(frame.object, object) {
             return true;

@@ -1,25 +1,26 @@
 //! The bounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): a ring of segments of k cells. As
-//! in the unbounded one any free cell of the last segment will do for `enq`, any value of the first
-//! for `deq`; segments are used again when the ring comes round.
+//! in the unbounded one, `enq` may use any free cell of the last segment, and `deq` any value of
+//! the first; segments are reused when the ring wraps around.
 //!
-//! Segments are counted and never numbered again: segment n lies at n modulo the length of the
-//! ring, so that of two numbers one can tell which comes first. A cell counts its changes, since an
-//! `enq` that was delayed for a round must not fill it then.
+//! Segment numbers only grow: segment n is stored at n modulo the length of the ring, so that
+//! numbers show which of two segments comes first. A cell counts its changes, because an `enq` that
+//! was delayed for a lap must not fill it then.
 //!
-//! **Whether a value is in the queue** is known only after it stands in its cell (`committed`): its
-//! segment must not be left behind. In the *first* segment a `deq` may have seen nothing and be
-//! about to go on, or to say that there is nothing; so the `enq` raises a version that stands
-//! beside the number of the first segment, and the `deq` looks again. This is what makes EMPTY
-//! right: no `enq` into the segment ended while it was looked at.
+//! **Whether a value is in the queue** is known only after it is in its cell (`committed`): its
+//! segment must not have been removed. If it is the *first* segment, a `deq` may have seen nothing
+//! there and be about to move on, or to report an empty queue. So the `enq` increments a version
+//! beside the number of the first segment, and the `deq` tries again. This makes EMPTY correct: no
+//! `enq` into the segment ended while it was searched.
 //!
-//! **Progress.** A `deq` leaves a segment only if it was not the last one *before* the look that
-//! found nothing. The published one leaves, too, if it ceased to be the last one meanwhile; then an
-//! `enq` that filled the segment takes its value back, the one that found it full and went on finds
-//! the next one filled by the first, and with the `deq` the three may go on so for ever: no search
-//! for all executions of `enq | enq | deq` with segments of one cell ends.
+//! **Progress.** A `deq` leaves a segment only if it was not the last one *before* the search that
+//! found nothing. The published one also leaves if the segment ceased to be the last one meanwhile.
+//! Then an `enq` that filled the segment takes its value back, a second one that found it full and
+//! moved on finds the next one filled by the first, and together with the `deq` the three may
+//! continue for ever: no search for all executions of `enq | enq | deq` with segments of one cell
+//! ends.
 //!
-//! **Full** is said where the ring has no further segment and a value is in the first one. So there
-//! may be up to k-1 free cells.
+//! **Full** is reported if the ring has no further segment and a value is in the first one. So
+//! there may be up to k-1 free cells.
 
 use crate::shadowed::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
@@ -28,7 +29,7 @@ use crate::shadowed::sync::hint;
 const VERSIONS: usize = 1 << 16;
 /// Values are below this; above them a cell has the number of its changes.
 const VALUES: u64 = 1 << 32;
-/// The greatest value that a queue holds; the least one is 1.
+/// The greatest value that a queue can store; the least one is 1.
 pub(crate) const GREATEST: i64 = VALUES as i64 - 1;
 
 /// The queue.
@@ -43,7 +44,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// A ring of so many segments of `size` cells each.
+    /// A ring of this many segments of `size` cells each.
     pub(crate) fn new(segments: usize, size: usize) -> Queue {
         assert!(segments > 1, "the first segment and the last must be two when all are full");
         let cells = (0..segments * size).map(|_| AtomicU64::new(0)).collect();
@@ -79,8 +80,7 @@ impl Queue {
         }
     }
 
-    /// Whether what was put into a cell of this segment is in the queue, or was and is taken
-    /// already.
+    /// Whether the value in a cell of this segment is in the queue, or was and has been removed.
     fn committed(&self, segment: usize, cell: usize, filled: u64) -> bool {
         if self.cells[cell].load(Ordering::SeqCst) != filled {
             return true;
@@ -117,13 +117,13 @@ impl Queue {
                 }
                 None if !is_last => self.leave(first),
                 None if self.last.load(Ordering::SeqCst) == last => return None,
-                // Somebody found the segment full meanwhile.
+                // Another thread found the segment full meanwhile.
                 None => {}
             }
         }
     }
 
-    /// The newest cell of a segment that holds such a thing, and what it holds.
+    /// The newest cell of a segment with wanted content, and that content.
     fn find(&self, segment: usize, wanted: impl Fn(u64) -> bool) -> Option<(usize, u64)> {
         let start = segment * self.size % self.cells.len();
         let cells = (start..start + self.size).rev();
@@ -131,12 +131,12 @@ impl Queue {
         held.into_iter().find(|&(_, held)| wanted(held))
     }
 
-    /// Goes on to the next first segment, unless somebody has or a value came in.
+    /// Moves on to the next first segment, unless another thread has or a value was inserted.
     fn leave(&self, first: usize) {
         swap(&self.first, first, (first / VERSIONS + 1) * VERSIONS);
     }
 
-    /// Goes on to the next last segment, unless somebody has.
+    /// Moves on to the next last segment, unless another thread has.
     fn close(&self, last: usize) {
         swap(&self.last, last, last + 1);
     }
@@ -162,7 +162,7 @@ impl Patient {
     }
 }
 
-/// What a cell holds after one change more.
+/// The content of a cell after one more change.
 fn after(held: u64, value: u64) -> u64 {
     (held / VALUES + 1) * VALUES + value
 }

@@ -1,4 +1,4 @@
-//! Cells that hold a value once: free, then a value, then taken for good.
+//! Cells that are used once: free, then with a value, then taken for good.
 
 use crate::shadowed::growing_array::GrowingArray;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ const TAKEN: i64 = -1;
 /// As many cells as are needed, in a row.
 pub(crate) struct Cells(GrowingArray<AtomicI64>);
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum CellState {
     Free,
     Value(i64),
     Taken,
@@ -22,21 +22,21 @@ impl Cells {
         Cells(GrowingArray::new())
     }
 
-    pub(crate) fn look(&self, cell: usize) -> Held {
+    pub(crate) fn look(&self, cell: usize) -> CellState {
         match self.0.get(cell).load(Ordering::SeqCst) {
-            FREE => Held::Free,
-            TAKEN => Held::Taken,
-            value => Held::Value(value),
+            FREE => CellState::Free,
+            TAKEN => CellState::Taken,
+            value => CellState::Value(value),
         }
     }
 
-    /// Puts a value into a free cell; false where it is not free.
+    /// Stores a value in a free cell; returns false if it is not free.
     pub(crate) fn fill(&self, cell: usize, value: i64) -> bool {
         debug_assert!(value > 0, "values are numbers above 0");
         self.change(cell, FREE, value)
     }
 
-    /// Puts a value into the first free cell, all before `end` being filled; moves `end` behind it.
+    /// Stores a value in the first free cell, all before `end` being filled; moves `end` behind it.
     pub(crate) fn append(&self, end: &AtomicUsize, value: i64) {
         let mut cell = end.load(Ordering::SeqCst);
         while !self.fill(cell, value) {
@@ -45,7 +45,7 @@ impl Cells {
         end.fetch_max(cell + 1, Ordering::SeqCst);
     }
 
-    /// Takes this value; false where another has it.
+    /// Takes this value; returns false if another thread has it.
     pub(crate) fn take(&self, cell: usize, value: i64) -> bool {
         self.change(cell, value, TAKEN)
     }

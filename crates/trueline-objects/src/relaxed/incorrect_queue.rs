@@ -1,7 +1,7 @@
 //! `IQueue` of the paper's Table I: a queue whose `deq` may find nothing although the queue is not
-//! empty. It looks whether there is a value, and then gives up if another was faster.
+//! empty. It checks for a value, and gives up if another thread takes that value first.
 
-use super::cells::{Cells, Held};
+use super::cells::{CellState, Cells};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
 
 /// The queue.
@@ -23,11 +23,11 @@ impl Queue {
     pub(crate) fn deq(&self) -> Option<i64> {
         let cell = self.start.load(Ordering::SeqCst);
         match self.cells.look(cell) {
-            Held::Value(value) if self.cells.take(cell, value) => {
+            CellState::Value(value) if self.cells.take(cell, value) => {
                 self.start.store(cell + 1, Ordering::SeqCst);
                 Some(value)
             }
-            // Another took it, and there may be more.
+            // Another thread took it, and there may be more.
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
-//! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells; any free
-//! cell of the last segment will do for `enq`, any value of the first for `deq`. Unlike in the
-//! segmented queue a first segment without values is removed even if it has free cells, so that an
-//! `enq` must make sure afterwards that its segment is still there.
+//! The unbounded k-FIFO queue of Kirsch, Lippautz and Payer (2013): segments of k cells. `enq` may
+//! use any free cell of the last segment, `deq` any value of the first. Unlike in the segmented
+//! queue, a first segment without values is removed even if it has free cells, so an `enq` must
+//! check afterwards that its segment is still there.
 
-use super::cells::{Cells, Held};
+use super::cells::{CellState, Cells};
 use crate::shadowed::growing_array::GrowingArray;
 use crate::shadowed::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -27,7 +27,7 @@ impl Queue {
         loop {
             let segment = self.last.load(Ordering::SeqCst);
             for cell in self.cells_of(segment) {
-                if self.cells.look(cell) == Held::Free && self.cells.fill(cell, value) {
+                if self.cells.look(cell) == CellState::Free && self.cells.fill(cell, value) {
                     if self.committed(segment, cell, value) {
                         return;
                     }
@@ -56,14 +56,14 @@ impl Queue {
                 // Cells of one segment are filled in ascending order and taken for good: see the
                 // segmented queue.
                 let first = self.cells_of(segment).map(|cell| self.cells.look(cell));
-                match first.into_iter().find(|held| *held != Held::Taken) {
-                    Some(Held::Free) => return None,
+                match first.into_iter().find(|held| *held != CellState::Taken) {
+                    Some(CellState::Free) => return None,
                     Some(_) => continue,
                     None => advance(&self.last, segment),
                 }
             }
             self.removed.get(segment).store(true, Ordering::SeqCst);
-            // What came in before the mark may be in nobody's sight but this one's.
+            // Only this thread may see a value that was inserted before the mark.
             match self.take_from(segment) {
                 Some(value) => return Some(value),
                 None => advance(&self.first, segment),
@@ -73,7 +73,7 @@ impl Queue {
 
     fn take_from(&self, segment: usize) -> Option<i64> {
         for cell in self.cells_of(segment).rev() {
-            if let Held::Value(value) = self.cells.look(cell)
+            if let CellState::Value(value) = self.cells.look(cell)
                 && self.cells.take(cell, value)
             {
                 return Some(value);

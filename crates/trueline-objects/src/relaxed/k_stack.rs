@@ -1,31 +1,29 @@
 //! The k-stack of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013): a stack of segments of k
-//! cells. `push` puts its value into a free cell of the uppermost segment and then makes sure that
-//! the segment is not being removed (`committed`); `pop` takes any value of the uppermost segment,
-//! and removes the segment when it is empty.
+//! cells. `push` stores its value in a free cell of the top segment and then checks that the
+//! segment is not being removed (`committed`); `pop` takes any value of the top segment, and
+//! removes the segment when it is empty.
 //!
-//! `top` holds the number of the uppermost segment and a version. A `pop` that removes a segment is
-//! counted there first, looks whether it is empty, and replaces `top`. A `push` that finds somebody
-//! counted raises the version: then the `pop` fails. If that fails itself, the segment may be gone,
-//! and the value is taken back, unless somebody popped it. It is a count rather than a mark: with a
-//! mark, one `pop` that gives up would take away that of another, and a `push` in between would
-//! believe that its segment stays.
+//! `top` contains the number of the top segment and a version. A `pop` that removes a segment first
+//! increments the segment's count of removers, checks that it is empty, and replaces `top`. A
+//! `push` that finds a remover increments the version, which makes the `pop` fail. If that
+//! increment fails itself, the segment may be gone, and the value is taken back, unless another
+//! thread popped it. It is a count and not a mark: with a mark, one `pop` that gives up would clear
+//! that of another, and a `push` in between would conclude that its segment stays.
 //!
 //! **The bug** that Round-Up found in the Scal suite (section VI-D of the paper,
-//! [`Fault::ReadsTwice`]): `committed` reads the count *twice*. If somebody is counted at the first
-//! look and nobody at the second, because the `pop` found the segment in use, `push` believes that
-//! its value is lost and pushes it again.
+//! [`Fault::ReadsTwice`]): `committed` reads the count *twice*. If the first read finds a remover
+//! and the second finds none, because the `pop` found the segment in use, `push` concludes that its
+//! value is lost and pushes it again.
 //!
-//! **Progress.** Where the uppermost segment is full, the published `push` puts an empty one above
-//! it and starts again ([`Fault::AddsEmptySegments`]). A `pop` may remove that one before it is
-//! filled, and both may go on so for ever without any operation coming to an end: the stack is not
-//! lock-free, and a search for all executions of `push | pop` does not end, as each round makes a
-//! longer one. Here the new segment holds the value when it comes in. Then every change of `top`
-//! ends an operation, or removes a segment that an ended one put there, and a program has finitely
-//! many executions.
+//! **Progress.** If the top segment is full, the published `push` puts an empty one above it and
+//! starts again ([`Fault::AddsEmptySegments`]). A `pop` may remove that one before it is filled,
+//! and both may continue for ever without completing an operation: the stack is not lock-free, and
+//! a search for all executions of `push | pop` does not end, as each round makes a longer one. Here
+//! the new segment contains the value from the start. Then every change of `top` ends an operation,
+//! or removes a segment that a completed one put there, and a program has finitely many executions.
 //!
-//! **EMPTY.** The lowest segment is never removed. It is empty if no cell holds a value and no
-//! `push` ended meanwhile, which a number of pushes tells: one that is under way may be ordered
-//! behind.
+//! **EMPTY.** The lowest segment is never removed. It is empty if no cell has a value and no `push`
+//! ended meanwhile, which a counter of pushes shows: a pending one may be ordered later.
 
 use crate::shadowed::growing_array::GrowingArray;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -34,13 +32,13 @@ const FREE: i64 = 0;
 /// Versions are below this.
 const VERSIONS: usize = 1 << 16;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// `push` inserts its value twice: `committed` looks twice who removes.
+    /// `push` inserts its value twice: `committed` reads the count of removers twice.
     ReadsTwice,
-    /// `push` and `pop` may keep each other busy for ever: new segments come in empty.
+    /// `push` and `pop` may keep each other busy for ever: new segments are empty.
     AddsEmptySegments,
 }
 
@@ -63,7 +61,7 @@ pub(crate) struct KStack {
 }
 
 impl KStack {
-    /// A stack with segments of so many cells.
+    /// A stack with segments of this many cells.
     pub(crate) fn new(size: usize, fault: Fault) -> KStack {
         KStack {
             fault,
@@ -137,8 +135,7 @@ impl KStack {
         }
     }
 
-    /// True where the lowest segment, which is the uppermost, holds nothing and nobody has pushed
-    /// meanwhile.
+    /// Whether the lowest segment is the top one and empty, and no thread has pushed meanwhile.
     fn is_empty(&self, top: usize) -> bool {
         let pushes = self.pushes.load(Ordering::SeqCst);
         self.cells_of(0).all(|cell| self.look(cell) == FREE)

@@ -1,11 +1,10 @@
 //! Relaxed objects: those that the paper on Round-Up checks (Zhang, Chattopadhyay and Wang, 2015),
-//! written anew, and their mutants.
+//! implemented independently, and their mutants.
 //!
-//! Explored rather than shipped: compiled over the shadow std, values are numbers above 0 in atomic
-//! cells, and cells live as long as the object, so that a fault is the one it says and no other.
-//! Where the published algorithm draws a random number these look at the *newest* candidate first:
-//! the schedule is the only thing left to chance, and values come out of order as often as they
-//! can.
+//! They are meant for exploration, not for use: compiled over the shadow std, with positive numbers
+//! as values in atomic cells that live as long as the object, so that a mutant has no fault but its
+//! own. Where the published algorithm draws a random number, these try the *newest* candidate
+//! first: only the schedule is left to chance, and values leave out of order as often as possible.
 
 pub(crate) mod bounded_k_fifo_queue;
 pub(crate) mod cells;

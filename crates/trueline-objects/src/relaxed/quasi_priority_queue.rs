@@ -1,20 +1,21 @@
 //! The quasi priority queue of the paper's Table I: the smallest value first, out of order by at
-//! most two. Values stand in cells; a window of the three smallest is taken from its largest on
-//! before the next window opens. One thread at a time removes. A new window opens, too, when
-//! smaller values came in and the value that would be taken is no longer one of the three smallest.
+//! most two. Values are stored in cells; a window of the three smallest is emptied, its largest
+//! first, before the next window opens. One thread at a time removes. A new window also opens if
+//! smaller values were inserted and the next value of the window is no longer one of the three
+//! smallest.
 //!
-//! **What is promised.** A `poll` takes one of the three smallest values (`out-of-order=2`),
-//! always. If nothing smaller comes in while a window is open, as in the paper's programs, no
-//! `poll` is further than two places from its turn (`displacement=2`). *No* priority queue whose
-//! `insert` never waits can promise the latter for all programs, unless it is strict: once it gave
-//! away a value that was not the smallest, the strict queue owes that value and pays only after all
-//! smaller ones; and whoever inserts two smaller ones before each `poll` puts that off for ever.
-//! The shortest program is `insert(2) insert(3) insert(4) poll() -> 4 insert(1)`: 4 would have been
+//! **Guarantees.** A `poll` always takes one of the three smallest values (`out-of-order=2`). If
+//! nothing smaller is inserted while a window is open, as in the paper's programs, no `poll` is
+//! more than two places from its turn (`displacement=2`). *No* priority queue whose `insert` never
+//! waits can guarantee the latter for all programs, unless it is strict. Once it has removed a
+//! value that was not the smallest, the strict queue removes that value only after all smaller
+//! ones; and a process that inserts two smaller ones before each `poll` delays that for ever. The
+//! shortest program is `insert(2) insert(3) insert(4) poll() -> 4 insert(1)`: 4 would have been
 //! fourth.
 //!
 //! The mutant b2 takes the largest value.
 
-use super::cells::{Cells, Held};
+use super::cells::{CellState, Cells};
 use crate::shadowed::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use crate::shadowed::sync::hint;
 
@@ -27,7 +28,8 @@ pub(crate) struct Queue {
     cells: Cells,
     end: AtomicUsize,
     removing: AtomicBool,
-    /// The cells of the window, as numbers from 1; 0 where one is used up. Touched by who removes.
+    /// The cells of the window, as numbers from 1; 0 if one is used up. Only the removing thread
+    /// accesses them.
     window: [AtomicI64; WINDOW],
 }
 
@@ -83,7 +85,7 @@ impl Queue {
         Some(value)
     }
 
-    /// The largest value of the window and its place there, if it is one of the smallest.
+    /// The largest value of the window and its index there, if it is one of the smallest.
     fn next_of_window(&self, smallest: &[(usize, i64)]) -> Option<(&AtomicI64, (usize, i64))> {
         let held = |place: &AtomicI64| place.load(Ordering::SeqCst);
         let (place, number) =
@@ -92,15 +94,15 @@ impl Queue {
         Some((place, *next))
     }
 
-    /// The values that are there. Cells are filled in ascending order, so none is behind a free
-    /// one, and nobody else removes: at the look at the free one, these are all.
+    /// The current values. Cells are filled in ascending order, so there is no value after a free
+    /// one, and no other thread removes: when the free one is read, these are all.
     fn values(&self) -> Vec<(usize, i64)> {
         let mut values = Vec::new();
         for cell in 0.. {
             match self.cells.look(cell) {
-                Held::Free => break,
-                Held::Value(value) => values.push((cell, value)),
-                Held::Taken => {}
+                CellState::Free => break,
+                CellState::Value(value) => values.push((cell, value)),
+                CellState::Taken => {}
             }
         }
         values

@@ -1,15 +1,15 @@
-//! The stack of the paper's Table I: values are taken by marking them, and nodes stay. As it stands
-//! it is linearizable, hence quasi linearizable; the mutants are b1 and b2.
+//! The stack of the paper's Table I: values are removed by marking them, and nodes stay. It is
+//! linearizable, hence quasi linearizable; the mutants are b1 and b2.
 
 use crate::mutants::nursery::Nursery;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
 use std::ptr;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// b1: `pop` finds nothing where another was faster.
+    /// b1: `pop` returns nothing if another thread was faster.
     FindsNothing,
     /// b2: `pop` takes a value more than two below the uppermost.
     TakesTooFar,
@@ -57,7 +57,7 @@ impl Stack {
         }
     }
 
-    /// Takes the uppermost value but for so many above it.
+    /// Takes the top value after skipping this many.
     fn take(&self, mut skipped: usize) -> Option<i64> {
         let mut at = self.top.load(Ordering::SeqCst);
         while !at.is_null() {

@@ -2,10 +2,10 @@
 //! the first w values form a *virtual window*. `deq` takes any value of the window, and the window
 //! moves on when all of it is taken.
 //!
-//! The mutant has no window: it takes any of the first w values that are there. Each single removal
+//! The mutant has no window: it takes any of the first w remaining values. Each single removal
 //! looks right, but the first value may be overtaken for ever: 2, 3, 4, ... and never 1.
 
-use super::cells::{Cells, Held};
+use super::cells::{CellState, Cells};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
 
 /// The queue.
@@ -35,13 +35,12 @@ impl Queue {
             let start = self.start.load(Ordering::SeqCst);
             let mut values = Vec::new();
             let mut cell = start;
-            // Ascending: cells are filled in this order, so that at a free one nothing is behind
-            // it.
+            // Ascending: cells are filled in this order, so there is nothing after a free one.
             let ended = loop {
                 match self.cells.look(cell) {
-                    Held::Free => break true,
-                    Held::Value(value) => values.push((cell, value)),
-                    Held::Taken => {}
+                    CellState::Free => break true,
+                    CellState::Value(value) => values.push((cell, value)),
+                    CellState::Taken => {}
                 }
                 cell += 1;
                 let enough = if self.windowed { cell - start } else { values.len() };

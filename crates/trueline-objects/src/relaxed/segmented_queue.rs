@@ -1,29 +1,30 @@
 //! The segmented quasi queue of Afek, Korland and Yanovsky (2010), the paper's Figure 3: a list of
 //! segments of k cells. `enq` fills the first free cell of the last segment; `deq` takes any value
-//! of the first segment, and goes on to the next when all its cells are taken. A value is at most
+//! of the first segment, and moves on to the next when all its cells are taken. A value is at most
 //! k-1 places from its turn.
 //!
-//! **EMPTY.** A `deq` that sees no value must not conclude that there is none: while it looks at
-//! one cell after another, a value may come into a cell that it has passed and one leave a cell
-//! before it gets there. Cells are filled in ascending order and taken for good, so a second look
-//! in ascending order settles it: at the first free cell behind taken ones the queue is empty. The
-//! mutant [`Fault::RacyEmpty`] trusts the first look. With one cell in a segment that is right.
+//! **EMPTY.** A `deq` that sees no value must not conclude that there is none: during its pass over
+//! the cells, a value may be put into a cell that it has passed, and another may be removed from a
+//! cell before it gets there. Cells are filled in ascending order and taken for good, so a second
+//! pass in ascending order decides it: at the first free cell after taken ones the queue is empty.
+//! The mutant [`Fault::RacyEmpty`] trusts the first pass. With one cell in a segment that is
+//! correct.
 
-use super::cells::Held;
+use super::cells::CellState;
 use super::segments::Segments;
 use crate::shadowed::sync::with_thread_index;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// b1: `deq` looks into the second segment first, so that a value overtakes more than k others.
+    /// b1: `deq` searches the second segment first, so that a value overtakes more than k others.
     TakesTooFar,
-    /// b2: `deq` forgets to mark what it takes: values are removed again.
+    /// b2: `deq` does not mark the value that it takes: values are removed again.
     TakesTwice,
-    /// b3: `deq` finds nothing where the last cell of the segment was never filled.
+    /// b3: `deq` returns nothing if the last cell of the segment was never filled.
     FindsNothing,
-    /// `deq` finds nothing after one look at each cell, whatever the order of its looks.
+    /// `deq` returns nothing after one pass over the cells, whatever its order.
     RacyEmpty,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// A queue with segments of so many cells.
+    /// A queue with segments of this many cells.
     pub(crate) fn new(size: usize, fault: Fault) -> Queue {
         Queue { fault, segments: Segments::new(size) }
     }
@@ -52,7 +53,8 @@ impl Queue {
                 return Some(value);
             }
             if self.fault == Fault::FindsNothing
-                && self.segments.cells.look((segment + 1) * self.segments.size - 1) == Held::Free
+                && self.segments.cells.look((segment + 1) * self.segments.size - 1)
+                    == CellState::Free
             {
                 return None;
             }
@@ -60,21 +62,21 @@ impl Queue {
                 Ok(value) => return Some(value),
                 Err(seen) => seen,
             };
-            let settled = match self.fault {
+            let first = match self.fault {
                 Fault::RacyEmpty => seen,
-                _ => self.segments.settle(segment),
+                _ => self.segments.first_not_taken(segment),
             };
-            match settled {
-                Some(Held::Free) => return None,
+            match first {
+                Some(CellState::Free) => return None,
                 Some(_) => {}
                 None => self.segments.leave(segment),
             }
         }
     }
 
-    /// Takes a value of a segment: threads with even numbers look from the newest on, others from
-    /// the oldest. Else tells whether a cell was free when it was looked at; all others are taken.
-    fn take_from(&self, segment: usize) -> Result<i64, Option<Held>> {
+    /// Takes a value of a segment: threads with even numbers start from the newest, others from the
+    /// oldest. Otherwise returns whether a cell was free when it was read; all others are taken.
+    fn take_from(&self, segment: usize) -> Result<i64, Option<CellState>> {
         let Segments { size, cells, .. } = &self.segments;
         let mut seen = None;
         let newest_first = with_thread_index(|index| index % 2 == 0);
@@ -82,13 +84,13 @@ impl Queue {
             let place = if newest_first { size - 1 - place } else { place };
             let cell = segment * size + place;
             match cells.look(cell) {
-                Held::Value(value) => {
+                CellState::Value(value) => {
                     if self.fault == Fault::TakesTwice || cells.take(cell, value) {
                         return Ok(value);
                     }
                 }
-                Held::Free => seen = Some(Held::Free),
-                Held::Taken => {}
+                CellState::Free => seen = Some(CellState::Free),
+                CellState::Taken => {}
             }
         }
         Err(seen)

@@ -1,11 +1,11 @@
-//! Segments of k cells each, in an array without an end: what queues that take any value of the
-//! first segment have in common.
+//! Segments of k cells each, in an unbounded array: the common part of queues that take any value
+//! of the first segment.
 
-use super::cells::{Cells, Held};
+use super::cells::{CellState, Cells};
 use crate::shadowed::sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
 
-/// Segments, of which those before the first are left and those behind the last not yet used.
+/// Segments. Those before the first have been left, and those after the last are not used yet.
 pub(crate) struct Segments {
     /// The cells of one segment.
     pub(crate) size: usize,
@@ -26,7 +26,7 @@ impl Segments {
         loop {
             let segment = self.last.load(Ordering::SeqCst);
             for cell in self.cells_of(segment) {
-                if self.cells.look(cell) == Held::Free && self.cells.fill(cell, value) {
+                if self.cells.look(cell) == CellState::Free && self.cells.fill(cell, value) {
                     return;
                 }
             }
@@ -44,9 +44,11 @@ impl Segments {
         advance(&self.first, segment);
     }
 
-    /// What is in the first cell of the segment that is not taken, if there is one.
-    pub(crate) fn settle(&self, segment: usize) -> Option<Held> {
-        self.cells_of(segment).map(|cell| self.cells.look(cell)).find(|held| *held != Held::Taken)
+    /// The content of the first cell of the segment that is not taken, if there is one.
+    pub(crate) fn first_not_taken(&self, segment: usize) -> Option<CellState> {
+        self.cells_of(segment)
+            .map(|cell| self.cells.look(cell))
+            .find(|held| *held != CellState::Taken)
     }
 
     fn cells_of(&self, segment: usize) -> Range<usize> {

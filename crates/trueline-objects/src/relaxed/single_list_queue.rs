@@ -1,6 +1,6 @@
-//! `sl-queue` of the Scal suite: a queue for one thread, with numbers of the first and of the next
-//! cell and no protection whatever. Two `enq` may use the same cell, two `deq` the same value. The
-//! cells are atomic, so that on real threads, too, it is wrong without undefined behaviour.
+//! `sl-queue` of the Scal suite: a queue for one thread, with the indices of the first and of the
+//! next cell and no synchronisation. Two `enq` may use the same cell, two `deq` the same value. The
+//! cells are atomic, so that even on real threads it fails without undefined behaviour.
 
 use crate::shadowed::growing_array::GrowingArray;
 use crate::shadowed::sync::atomic::{AtomicI64, AtomicUsize, Ordering};

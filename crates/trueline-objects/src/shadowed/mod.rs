@@ -1,4 +1,4 @@
-//! The objects once more, over the shadow std: what an exploration runs. The files are the same.
+//! The objects compiled again over the shadow std, for explorations. The files are the same.
 
 /// As `crate::sync`, over the shadow std.
 pub(crate) mod sync {
@@ -11,7 +11,7 @@ pub(crate) mod sync {
 
     use trueline_explore::engine::interface;
 
-    /// In an exploration nobody is quicker: the scheduler decides.
+    /// In an exploration no thread is faster: the scheduler decides.
     #[derive(Default)]
     pub(crate) struct Backoff(());
 
@@ -29,14 +29,14 @@ pub(crate) mod sync {
         #[inline]
         pub(crate) fn wait(&self) {}
 
-        /// The engine is told that the thread spins.
+        /// Tells the engine that the thread spins.
         #[inline]
         pub(crate) fn wait_for_other(&self) {
             hint::spin_loop();
         }
     }
 
-    /// As `crate::sync::take_number`, which may try before it does this.
+    /// As `crate::sync::take_number`, which may first try something else.
     #[inline]
     pub(crate) fn take_number(counter: &atomic::AtomicUsize) -> usize {
         counter.fetch_add(1, atomic::Ordering::SeqCst)
@@ -46,18 +46,18 @@ pub(crate) mod sync {
     #[inline]
     pub(crate) fn await_a_while(_is_so: impl Fn() -> bool) {}
 
-    /// In an exploration memory that was freed is the allocator's, which knows it then as freed.
+    /// In an exploration freed memory goes back to the allocator, which records that it is free.
     pub(crate) const fn spare_nodes(_size: usize) -> usize {
         0
     }
 
-    /// In an exploration the numbers of threads that have ended are not used again, so that nobody
-    /// takes over what they left.
+    /// In an exploration the numbers of ended threads are not reused, so that no thread takes over
+    /// their garbage.
     pub(crate) fn threads_ended() -> usize {
         0
     }
 
-    /// In an exploration all records are looked at.
+    /// In an exploration all records are scanned.
     pub(crate) fn thread_bound() -> usize {
         usize::MAX
     }
@@ -71,7 +71,7 @@ pub(crate) mod sync {
         atomic::fence(atomic::Ordering::SeqCst);
     }
 
-    /// In an exploration the number of the virtual thread, which is the same in each execution.
+    /// In an exploration, the number of the virtual thread, which is the same in each execution.
     #[inline]
     pub(crate) fn with_thread_index<R>(function: impl FnOnce(usize) -> R) -> R {
         if interface::active() {

@@ -1,13 +1,13 @@
-//! Which arguments an object takes. Some keep numbers for themselves, to say that a cell is free or
-//! taken, and some have room for a few bits: what they do with other values would say nothing about
-//! them, so programs are held to these ranges before they are run.
+//! The arguments that an object accepts. Some objects reserve numbers to mark a cell as free or
+//! taken, and some have only a few bits. Their behaviour with other values would say nothing about
+//! them, so programs are checked against these ranges before they run.
 
 use std::ops::RangeInclusive;
 
 use super::program::{Argument, Call};
 
-/// The whole numbers that are taken at each place of a call, whatever its method. In places that
-/// are not listed: all.
+/// The accepted whole numbers at each argument position, whatever the method. Positions that are
+/// not listed accept all.
 pub(crate) type Domain = &'static [RangeInclusive<i64>];
 
 /// All numbers, everywhere.
@@ -25,7 +25,7 @@ pub(crate) fn has(domain: Domain, call: &Call) -> bool {
 
 /// The call with ranges in place of its arguments: `enq(1 or more)`.
 pub(crate) fn pattern(domain: Domain, call: &Call) -> String {
-    let ranges: Vec<String> = (0..call.args.len()).map(|i| words(range(domain, i))).collect();
+    let ranges: Vec<String> = (0..call.args.len()).map(|i| describe(range(domain, i))).collect();
     format!("{}({})", call.method, ranges.join(", "))
 }
 
@@ -33,7 +33,7 @@ fn range(domain: Domain, place: usize) -> &'static RangeInclusive<i64> {
     domain.get(place).unwrap_or(&ANY)
 }
 
-fn words(range: &RangeInclusive<i64>) -> String {
+fn describe(range: &RangeInclusive<i64>) -> String {
     match (*range.start(), *range.end()) {
         (i64::MIN, i64::MAX) => "any number".to_string(),
         (least, i64::MAX) => format!("{least} or more"),

@@ -1,7 +1,7 @@
-//! How the objects of a family are called: by the methods of one specification.
+//! Calls the objects of a family by the methods of one specification.
 //!
-//! Values are whole numbers. Programs are checked before they are run, so that nobody calls what an
-//! object does not have.
+//! Values are whole numbers. Programs are checked before they run, so that they call only methods
+//! that an object has.
 
 use std::mem;
 
@@ -17,7 +17,7 @@ fn value(number: Option<i64>) -> Value {
     number.map_or(Value::Nil, Value::Int)
 }
 
-/// The program asks for what the object does not have.
+/// The program calls a method that the object does not have.
 fn absent(method: &str, args: &[Value]) -> Value {
     unreachable!("the object has no {method} of {args:?}, and programs were checked")
 }
@@ -388,7 +388,7 @@ macro_rules! registers {
                     }
                     ("read", []) => match self.read() {
                         [one, other] if one == other => Value::Int(one),
-                        // Words of two writes: what nobody has written.
+                        // Words of two writes: a value that was never written.
                         torn => untracked(|| Value::list(torn.map(Value::Int))),
                     },
                     _ => absent(method, args),
@@ -449,14 +449,14 @@ macro_rules! indicators {
     )* };
 }
 
-// A thread departs from where it arrived.
+// A thread departs where it arrived.
 indicators! {
     crate::Snzi: |it: &Self| with_own_index(|i| it.arrive_at(i)), |it: &Self| with_own_index(|i| it.depart_from(i));
     shadowed::Snzi: |it: &Self| with_thread_index(|i| it.arrive_at(i)), |it: &Self| with_thread_index(|i| it.depart_from(i));
     mutants::snzi::Snzi: Self::arrive, Self::depart;
 }
 
-/// A lock in the hands of threads that know whether they hold it.
+/// A lock used by threads that know whether they hold it.
 trait Lock: Send + Sync {
     fn acquire(&self);
     fn try_acquire(&self) -> bool;
@@ -498,7 +498,7 @@ macro_rules! locks {
         impl Lock for $lock {
             fn acquire(&self) {
                 let mut held = self.lock();
-                // What the lock protects: were it broken, the explorer would see a race.
+                // The protected value: if the lock were broken, the explorer would find a race.
                 *held += 1;
                 mem::forget(held);
             }

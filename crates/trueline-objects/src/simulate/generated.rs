@@ -1,24 +1,24 @@
-//! Which programs a simulation runs: those that were given, then those that nobody wrote, made
-//! while they are run, since all of them may take more memory than there is; and what a verdict
-//! about them may claim.
+//! The programs of a simulation: first the given ones, then generated ones. These are generated as
+//! they run, since all of them together may need too much memory. Also describes the coverage of a
+//! verdict.
 
 use super::matrices;
 use super::program::{self, Call, Case, Program};
 use super::run::{Mode, Request};
 use super::{Entry, Standing};
 
-/// Programs that nobody wrote.
+/// Generated programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
     /// How many processes each has.
     pub processes: usize,
-    /// How many operations each process calls; at random, at most so many.
+    /// The number of operations per process; for random programs, the maximum.
     pub operations: usize,
-    /// So many, at random, in place of all.
+    /// This many random programs instead of all.
     pub random: Option<u32>,
-    /// What is called before the processes start.
+    /// The calls before the processes start.
     pub before: Vec<Call>,
-    /// What is called after they have ended.
+    /// The calls after they have ended.
     pub after: Vec<Call>,
 }
 
@@ -42,30 +42,29 @@ impl Generated {
         };
         let mut text = format!("{which} of {processes} x {operations}");
         if !self.before.is_empty() {
-            text += &format!(" after {}", program::words(&self.before));
+            text += &format!(" after {}", program::join_calls(&self.before));
         }
         if !self.after.is_empty() {
-            text += &format!(" before {}", program::words(&self.after));
+            text += &format!(" before {}", program::join_calls(&self.after));
         }
         text
     }
 }
 
 impl Entry {
-    /// All programs of so many processes with so many operations each, up to the names of the
-    /// processes.
+    /// All programs with this many processes and operations each, up to renaming of processes.
     pub fn matrices(&self, processes: usize, operations: usize) -> Vec<Case> {
         let programs = matrices::all(&self.calls(), self.rule, processes, operations);
         programs.map(|program| Case { program, ..Case::default() }).collect()
     }
 
-    /// All programs with so many operations in all, up to the names of the processes.
+    /// All programs with this many operations in all, up to renaming of processes.
     pub fn programs_of(&self, operations: usize) -> Vec<Case> {
         let programs = matrices::of_total(&self.calls(), self.rule, operations);
         programs.into_iter().map(|program| Case { program, ..Case::default() }).collect()
     }
 
-    /// What a request runs, one after the other.
+    /// The programs of a request, one after the other.
     pub(super) fn programs<'a>(&self, request: &'a Request) -> Box<dyn Iterator<Item = Case> + 'a> {
         let given = request.cases.iter().cloned();
         let Some(generated) = &request.generated else { return Box::new(given) };
@@ -98,7 +97,7 @@ impl Entry {
         generated.saturating_add(request.cases.len() as u64).max(1)
     }
 
-    /// Which programs a request runs, in words: what a verdict is about.
+    /// A description of the programs of a request, for the coverage of its verdict.
     pub(super) fn extent(&self, request: &Request) -> String {
         let given = match (&request.generated, request.cases.len()) {
             (Some(generated), 0) => return generated.programs(),
@@ -111,7 +110,7 @@ impl Entry {
         format!("{given} and {generated}")
     }
 
-    /// The program that shows what is wrong with it, where something is.
+    /// The program that shows its fault, if it has one.
     pub fn shown_by(&self) -> Option<Case> {
         match self.standing {
             Standing::Correct => None,
@@ -121,13 +120,13 @@ impl Entry {
         }
     }
 
-    /// How many programs [`Entry::matrices`] has; the largest number for more than anybody wants.
+    /// How many programs [`Entry::matrices`] has; the largest number means too many to run.
     pub fn number_of_matrices(&self, processes: usize, operations: usize) -> u128 {
         matrices::number(&self.calls(), self.rule, processes, operations)
     }
 
-    /// So many programs at random, of processes with at most so many operations each. On real
-    /// threads nobody waits for ever in them.
+    /// This many random programs, of processes with at most this many operations each. On real
+    /// threads no process of them waits for ever.
     pub fn random(
         &self,
         mode: Mode,
@@ -140,7 +139,7 @@ impl Entry {
         programs.map(|program| Case { program, ..Case::default() }).collect()
     }
 
-    /// Programs at random, without end; one may be empty.
+    /// Random programs, without end; one may be empty.
     fn draw(
         &self,
         mode: Mode,

@@ -1,10 +1,10 @@
 //! Generated programs: all of a given size, or a random sample.
 //!
-//! A matrix has a row for each process, of operations from an alphabet. Which process is which does
-//! not matter, so rows are taken in order: of n rows for p processes C(n + p - 1, p) matrices
-//! remain. A `*` stands for a number of its own at each place. For containers that do not look at
-//! what they hold, programs with different values say as much as all others: Wolper, Expressing
-//! interesting properties of programs in propositional temporal logic. POPL 1986.
+//! A matrix has a row for each process, of operations from an alphabet. Processes are
+//! interchangeable, so rows are in ascending order: of n rows for p processes C(n + p - 1, p)
+//! matrices remain. A `*` stands for a distinct number at each place. For data-independent
+//! containers, programs with distinct values are sufficient: Wolper, Expressing interesting
+//! properties of programs in propositional temporal logic. POPL 1986.
 
 use trueline::rng::Rng;
 
@@ -13,9 +13,9 @@ use super::program::{Argument, Call, Program};
 /// Whether a process may call these methods, in this order.
 pub(crate) type Rule = fn(&[&str]) -> Result<(), String>;
 
-/// All programs of so many processes with so many operations each, up to the names of the
-/// processes; none where [`number`] says that there are more than anybody wants. They are made one
-/// at a time: all of them may take more memory than there is.
+/// All programs with this many processes and operations each, up to renaming of processes; empty if
+/// [`number`] says that there are too many. They are generated one at a time, since all of them
+/// together may need too much memory.
 pub(crate) fn all(
     alphabet: &[Call],
     rule: Option<Rule>,
@@ -27,10 +27,10 @@ pub(crate) fn all(
     Matrices { rows, next }
 }
 
-/// Programs whose processes are rows of a list, in an order that does not descend.
+/// Programs whose processes are rows of a list, in ascending order.
 pub(crate) struct Matrices {
     rows: Vec<Vec<Call>>,
-    /// The rows of the next program; none where there are no more.
+    /// The rows of the next program; `None` at the end.
     next: Option<Vec<usize>>,
 }
 
@@ -51,9 +51,8 @@ impl Iterator for Matrices {
     }
 }
 
-/// All programs with so many operations in all, whatever the number of processes, up to the names
-/// of the processes. Longer processes come first; there are about `2^total * alphabet^total` of
-/// them.
+/// All programs with this many operations in all, whatever the number of processes, up to renaming
+/// of processes. Longer processes come first; there are about `2^total * alphabet^total` of them.
 pub(crate) fn of_total(alphabet: &[Call], rule: Option<Rule>, total: usize) -> Vec<Program> {
     let mut programs = Vec::new();
     let mut begun: Vec<Vec<Call>> = Vec::new();
@@ -61,8 +60,9 @@ pub(crate) fn of_total(alphabet: &[Call], rule: Option<Rule>, total: usize) -> V
     programs
 }
 
-/// Adds processes with so many operations in all, none of which comes before the last one: it is no
-/// longer than that, and if as long, its row has no lower number.
+/// Adds processes with this many operations in all, none of which comes before the last one in the
+/// order: a process is no longer than the one before it, and if as long, its row has no lower
+/// number.
 fn complete(
     alphabet: &[Call],
     rule: Option<Rule>,
@@ -94,7 +94,7 @@ pub(crate) fn number(
 ) -> u128 {
     let Some(rows) = rows(alphabet, rule, length) else { return u128::MAX };
     let rows = rows.len() as u128;
-    // C(rows + processes - 1, processes), each factor of which divides what is there by then.
+    // C(rows + processes - 1, processes), as a product in which every division is exact.
     let mut number: u128 = 1;
     for i in 0..processes as u128 {
         let Some(product) = number.checked_mul(rows + i) else { return u128::MAX };
@@ -106,7 +106,7 @@ pub(crate) fn number(
 /// More rows than this are not enumerated.
 const MANY: usize = 1 << 12;
 
-/// A program at random, each of whose processes keeps to the rules. The second one is about whole
+/// A random program, each of whose processes obeys the rules. The second rule is about whole
 /// processes: those that cannot be completed within this length are shorter.
 pub(crate) fn random(
     alphabet: &[Call],
@@ -145,7 +145,7 @@ pub(crate) fn random(
 /// How often a process is drawn anew when it breaks a rule.
 const TRIES: usize = 100;
 
-/// Every sequence of so many operations that the rule allows; None if there are too many.
+/// Every sequence of this many operations that the rule allows; `None` if there are too many.
 fn rows(alphabet: &[Call], rule: Option<Rule>, length: usize) -> Option<Vec<Vec<Call>>> {
     let mut rows = vec![Vec::new()];
     for _ in 0..length {

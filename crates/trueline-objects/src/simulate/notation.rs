@@ -13,7 +13,7 @@ pub fn wing_gong(history: &History) -> String {
     }
 }
 
-/// A history of the harness as one of files: objects, methods and processes have names.
+/// Converts a history of the harness to one with the names of an object, methods and processes.
 pub(crate) fn named(object: &str, history: &History<Invocation, Value>) -> History {
     let operations = history.operations();
     // Each event once: the rank, the operation, and whether it is called.

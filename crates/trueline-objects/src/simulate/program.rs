@@ -1,16 +1,15 @@
-//! Programs as people write them: `enq(3) | enq(4) deq()` is one process that calls `enq(3)`,
-//! beside one that calls `enq(4)`, then `deq()`.
+//! Programs as text: `enq(3) | enq(4) deq()` has one process that calls `enq(3)`, and one that
+//! calls `enq(4)`, then `deq()`.
 //!
-//! A case says also what is called before and after:
-//! `before enq(1); enq(3) | deq(); after deq() deq()`. A file of cases has one a line; what follows
-//! a `#` is a comment.
+//! A case also gives the calls before and after: `before enq(1); enq(3) | deq(); after deq()
+//! deq()`. A file of cases has one per line; `#` starts a comment.
 
 use std::fmt;
 
-/// What each process calls.
+/// The calls of each process.
 pub type Program = Vec<Vec<Call>>;
 
-/// A call as it was written, and where.
+/// A call and its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub(crate) method: String,
@@ -19,7 +18,7 @@ pub struct Call {
     pub(crate) column: usize,
 }
 
-/// What a call brings.
+/// An argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
     Number(i64),
@@ -27,7 +26,7 @@ pub(crate) enum Argument {
     Fresh,
 }
 
-/// What is called before the processes start, by each of them, and after they have ended.
+/// The calls before the processes start, by each process, and after all have ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Case {
     /// Called by process 0.
@@ -38,12 +37,12 @@ pub struct Case {
     pub after: Vec<Call>,
 }
 
-/// A text that is not what it should be.
+/// An error in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// In bytes from 1; 0 where it is about no place.
+    /// In bytes from 1; 0 if there is no such place.
     pub column: usize,
-    /// The line of a file, from 1; 0 where there is none.
+    /// The line of a file, from 1; 0 if there is none.
     pub line: usize,
     /// What was found and what was expected.
     pub message: String,
@@ -80,19 +79,19 @@ impl fmt::Display for Call {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.before.is_empty() {
-            write!(f, "before {}; ", words(&self.before))?;
+            write!(f, "before {}; ", join_calls(&self.before))?;
         }
-        let processes: Vec<String> = self.program.iter().map(|calls| words(calls)).collect();
+        let processes: Vec<String> = self.program.iter().map(|calls| join_calls(calls)).collect();
         f.write_str(&processes.join(" | "))?;
         if !self.after.is_empty() {
-            write!(f, "; after {}", words(&self.after))?;
+            write!(f, "; after {}", join_calls(&self.after))?;
         }
         Ok(())
     }
 }
 
 /// Calls with blanks between them.
-pub fn words(calls: &[Call]) -> String {
+pub fn join_calls(calls: &[Call]) -> String {
     calls.iter().map(Call::to_string).collect::<Vec<_>>().join(" ")
 }
 

@@ -21,33 +21,31 @@ use super::{Entry, Standing};
 pub struct Request {
     /// How.
     pub mode: Mode,
-    /// What is called.
+    /// The programs to run.
     pub cases: Vec<Case>,
-    /// Programs that nobody wrote, behind the cases. They are made while they are run.
+    /// Generated programs, which run after the cases. They are generated as they run.
     pub generated: Option<Generated>,
-    /// Explored: at most so many executions of a case. On real threads: so many rounds of all cases
-    /// together.
+    /// Explored: the maximum number of executions per case. On real threads: the number of rounds
+    /// of all cases together.
     pub limit: Option<u64>,
-    /// What all of it may cost, making a failure smaller included: time, memory. Nothing limits it
-    /// where this is not given.
+    /// Limits of the whole request, minimisation included: time, memory. Unlimited if not given.
     pub budget: Option<Arc<Budget>>,
-    /// Explored: only schedules with at most so many preemptions.
+    /// Explored: the maximum number of preemptions per schedule.
     pub preemptions: Option<u32>,
-    /// Explored: weak compare-exchanges may fail, and waits may end, for no reason.
+    /// Explored: weak compare-exchanges may fail spuriously, and waits may end spuriously.
     pub spurious: bool,
-    /// What random choices come from.
+    /// The seed of random choices.
     pub seed: u64,
-    /// The failure to run again, as [`Found::replay`] says it.
+    /// The failure to run again, as given by [`Found::replay`].
     pub replay: Option<String>,
-    /// The specification to judge by, in place of the object's own; one with the same methods.
+    /// The specification to check against instead of the object's own; one with the same methods.
     pub spec: Option<Arc<Named>>,
-    /// Quasi linearizability by the enumeration of Round-Up, in place of linearizability; the
-    /// specification to judge by is then the strict one, and programs remove as many values as they
-    /// add.
+    /// Checks quasi linearizability by the enumeration of Round-Up, instead of linearizability. The
+    /// specification is then the strict one, and programs remove as many values as they add.
     pub two_phase: Option<TwoPhase>,
-    /// Whether a failure is reported as it was found, and no smaller one is looked for.
+    /// Whether to report a failure as it was found, without minimisation.
     pub as_found: bool,
-    /// Whether histories are only shown to [`Request::watch`], and none is judged.
+    /// Whether to pass histories to [`Request::watch`] only, without checking them.
     pub survey: bool,
     /// Sees each history before it is checked.
     pub watch: Option<Watch>,
@@ -67,40 +65,40 @@ pub enum Mode {
     Stress,
 }
 
-/// What came of it.
+/// The result of a request.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     /// The answer.
     pub verdict: Verdict<Box<Found>>,
     /// How much was done for it.
     pub counts: Counts,
-    /// What has been seen, in words.
+    /// A description of the coverage.
     pub scope: String,
 }
 
 /// Something that is wrong.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What it is.
+    /// The kind of failure.
     pub kind: Kind,
     /// Why, in a sentence.
     pub sentence: String,
-    /// What was called; [`Found::minimised`] says whether there may be something smaller.
+    /// The program; [`Found::minimised`] says whether there may be a smaller one.
     pub case: String,
-    /// The history, where the failure has one.
+    /// The history, if the failure has one.
     pub history: Option<History>,
     /// The sentence, the operations and the steps, for a report.
     pub sections: Vec<Section>,
-    /// What to replay, together with the case that it was found in.
+    /// The schedule to replay, together with the case in which it was found.
     pub replay: Option<String>,
-    /// The case that it was found in, before it was made smaller.
+    /// The case in which it was found, before minimisation.
     pub of: Case,
     /// Whether smaller cases remain to be tried.
     pub minimised: Minimised,
 }
 
 impl Found {
-    /// The report on it, without what it took to find it.
+    /// The report on it, without the counts of the search.
     pub fn report(&self) -> Report {
         let verdict = Answer::Violation(self.kind.to_string().into());
         let mut report = Report::new(&*self.case, verdict, "");
@@ -109,16 +107,16 @@ impl Found {
     }
 }
 
-/// More processes than this are not run: their orders in real time alone would be too many.
+/// More processes are not run: there would be too many real-time orders.
 pub const MOST_PROCESSES: usize = 16;
 
 impl Entry {
-    /// Whether there is a form of it over std: what real threads then run.
+    /// Whether it has a form over std, which real threads then run.
     pub fn ships(&self) -> bool {
         self.production.is_some()
     }
 
-    /// Runs it. An error says what is wrong with a case.
+    /// Runs it. An error describes what is wrong with a case.
     pub fn run(&self, request: &Request) -> Result<Simulated, Error> {
         let wrong = |message: &str| Error { line: 0, column: 0, message: message.to_string() };
         if request.mode == Mode::Stress
@@ -160,7 +158,7 @@ impl Entry {
                 break;
             }
             let decoded = self.decode(&case)?;
-            // What another case raised says nothing about this one.
+            // A doubt that another case raised does not concern this one.
             request.spec.iter().for_each(|spec| drop(spec.take_doubt()));
             let (outcome, done, waits) = match request.mode {
                 Mode::Explore => {
@@ -172,8 +170,7 @@ impl Entry {
             };
             counts.add(&done);
             if request.replay.is_some() && request.mode == Mode::Explore {
-                // What a schedule of this program shows is one execution, which is never all of
-                // them.
+                // One schedule of this program is one execution, which never covers all of them.
                 if done.executions > 1 || outcome.holds() {
                     return Err(wrong("the schedule is one of another object or program"));
                 }
@@ -197,8 +194,7 @@ impl Entry {
                     undecided = Some(Undecided::new(Undecided::SAMPLE, nothing));
                 }
                 Verdict::Undecided(why) => {
-                    // The budget is the same for all programs: where it is spent, it says what
-                    // stopped this one.
+                    // All programs share the budget: if it is spent, it says what stopped this one.
                     let code = budget.spend(0).err().map_or("incomplete", |why| limit_code(&why));
                     undecided = Some(Undecided::new(code, why.message));
                 }
@@ -234,7 +230,7 @@ impl Entry {
         }
         let sample = request.generated.as_ref().filter(|generated| generated.is_sample());
         if let (None, Some(sample)) = (&undecided, sample) {
-            // Programs that were drawn at random say nothing about the others.
+            // A random sample proves nothing about other programs.
             let programs = sample.programs();
             let message = format!("nothing wrong was found in {programs}, which are a sample");
             undecided = Some(Undecided::new("sample", message));
@@ -249,7 +245,7 @@ impl Entry {
         Ok(Simulated { verdict, counts, scope })
     }
 
-    /// Whether a case calls what the object has, as it may be called.
+    /// Checks that a case calls only methods of the object, with permitted arguments.
     pub fn check(&self, case: &Case) -> Result<(), Error> {
         self.decode(case).map(drop)
     }
@@ -279,8 +275,8 @@ impl Entry {
         program::calls(self.alphabet).expect("a list of calls")
     }
 
-    /// The specification of an object of this family whose removals are within so many places of
-    /// their turn; `None` where it is no queue, stack or priority queue.
+    /// The specification for an object of this family whose removals are at most this many places
+    /// from their turn; `None` if it is not a queue, stack or priority queue.
     pub fn displaced_by(&self, places: u32) -> Option<String> {
         let (name, parameters) = self.spec.split_once(':').unwrap_or((self.spec, ""));
         let family = name.strip_prefix("relaxed-").unwrap_or(name);
@@ -299,7 +295,7 @@ impl Entry {
         Some(format!("{}{order}", name.trim_start_matches("relaxed-")))
     }
 
-    /// The specification that it promises less than on purpose; `None` where it promises all.
+    /// The strict specification, if the object deliberately guarantees less.
     pub fn relaxes(&self) -> Option<String> {
         match self.spec.split_once(':').map_or(self.spec, |(name, _)| name) {
             "semiqueue" | "stuttering-queue" => Some("queue".to_string()),
@@ -393,7 +389,7 @@ impl Entry {
         self.prepared(harness, request, budget).run()
     }
 
-    /// What both modes have in common.
+    /// The common settings of both modes.
     fn prepared<M>(
         &self,
         mut harness: Harness<Subject, Invocation, M>,
@@ -426,9 +422,9 @@ impl Entry {
         harness
     }
 
-    /// Runs one case on real threads, so many times; a few rounds at once, so that what fails is
-    /// made smaller by as few rounds as it took to find it. Stops at a round that waits as it may;
-    /// tells whether there was one.
+    /// Runs one case on real threads this many times, a few rounds at once, so that minimisation of
+    /// a failure takes no more rounds than finding it. Stops at a round that waits where it may;
+    /// returns whether there was one.
     fn stress(
         &self,
         request: &Request,
@@ -471,7 +467,7 @@ impl Entry {
 
 type Outcome = harness::Outcome<Invocation, Value>;
 
-/// What a call did with a value, for quasi linearizability.
+/// The effect of a call on a value, for quasi linearizability.
 fn act(call: &Invocation, result: &Value) -> Act {
     match (&*call.method, call.args.as_slice(), result) {
         ("enq" | "push" | "insert", [Value::Int(value)], _) => Act::Adds(*value as u64),
@@ -480,7 +476,7 @@ fn act(call: &Invocation, result: &Value) -> Act {
     }
 }
 
-/// Rounds on real threads if not told otherwise.
+/// Default number of rounds on real threads.
 const ROUNDS: u64 = 20_000;
 
 /// Rounds of one harness.
@@ -489,8 +485,7 @@ const ROUNDS_AT_ONCE: u64 = 100;
 /// How long a round on real threads may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// So many cases may have a round that waits before no other is run: the threads of each go on
-/// waiting.
+/// Cases run until this many had a waiting round, because the threads of such a round keep waiting.
 const MOST_WAITING: usize = 3;
 
 const NOTHING_REPLAYED: &str = "nothing is wrong under this schedule, which is one of many";
@@ -498,7 +493,7 @@ const NOTHING_REPLAYED: &str = "nothing is wrong under this schedule, which is o
 const NOTHING_FOUND: &str =
     "nothing wrong was seen on real threads, which show some schedules only";
 
-/// A case in the words of a specification.
+/// A case, decoded by a specification.
 struct Decoded {
     before: Vec<Invocation>,
     program: Vec<Vec<Invocation>>,

@@ -6,7 +6,7 @@ use trueline_explore::harness::{Operate, Thread};
 
 /// An object that can be called by name.
 pub(crate) trait Concurrent: Send + Sync {
-    /// Calls a method. `holds` is for locks: whether the thread that calls holds this one.
+    /// Calls a method. `holds` is for locks: whether the calling thread holds this one.
     fn call(&self, method: &str, args: &[Value], holds: &mut bool) -> Value;
 }
 

@@ -1,4 +1,4 @@
-//! Simulations of objects that are made for it.
+//! Simulations of objects that are made for these tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +21,8 @@ fn cases(text: &str) -> Vec<Case> {
     program::cases(text).unwrap()
 }
 
-/// A stack whose pops take the same value whenever two of them overlap. They wait for each other,
-/// so that they do.
+/// A stack whose pops take the same value whenever two of them overlap. They wait for each other to
+/// ensure that.
 #[derive(Default)]
 struct Meeting(AtomicUsize);
 
@@ -60,8 +60,8 @@ fn operations_that_overlap_on_real_threads_are_seen_to() {
     assert_eq!(found.minimised, Minimised::NotAsked);
 }
 
-/// Twenty operations of two processes that both begin with `deq` were 'linearizable, complete'
-/// after one execution.
+/// Twenty operations of two processes that both begin with `deq` were reported as 'linearizable,
+/// complete' after one execution.
 #[test]
 fn a_random_sample_never_holds() {
     let entry = find("herlihy-wing-queue").unwrap();
@@ -87,13 +87,13 @@ fn a_random_sample_never_holds() {
     assert!(simulated.scope.starts_with("all programs of 2 processes x 2 operations; "));
 }
 
-/// `bounded-k-fifo-queue`, which has room for eight values, was 'stuck' after nine `enq`: its
-/// specification had no bound.
+/// `bounded-k-fifo-queue`, which has room for eight values, was reported as 'stuck' after nine
+/// `enq`: its specification had no bound.
 #[test]
 fn a_bounded_object_may_wait_where_it_is_full() {
     let entry = find("bounded-k-fifo-queue").unwrap();
     let enq = |n: usize| (1..=n).map(|value| format!("enq({value})")).collect::<Vec<_>>().join(" ");
-    // Waiting with eight values inside is fine, and so it is with seven, where one is left of the
+    // Waiting is correct with eight values inside, and also with seven, one of which is left of the
     // first segment.
     for case in [
         enq(9),
@@ -118,7 +118,7 @@ fn a_bounded_object_may_wait_where_it_is_full() {
     assert_eq!(found.kind, Kind::Stuck);
 }
 
-/// Long programs of one process: whatever an object holds at most, its specification must know.
+/// Long programs of one process: if an object is bounded, its specification must know the bound.
 #[test]
 fn objects_hold_for_long_programs_of_one_process() {
     let correct = |entry: &&Entry| entry.standing == Standing::Correct;
@@ -141,7 +141,7 @@ fn objects_hold_for_long_programs_of_one_process() {
     }
 }
 
-/// Is asked so many times, and then shows that the time is over.
+/// A meter that reports the end of the time after this many queries.
 struct Asked {
     asked: AtomicUsize,
     most: usize,
@@ -196,8 +196,7 @@ fn a_limit_covers_making_a_failure_smaller() {
     assert!(stopped > 0);
 }
 
-/// On real threads a limit was looked at between rounds only, and a round that waits takes two
-/// seconds.
+/// On real threads a limit was checked only between rounds, and a waiting round takes two seconds.
 #[test]
 fn a_limit_ends_rounds_on_real_threads() {
     let entry = find("herlihy-wing-queue").unwrap();
@@ -215,7 +214,7 @@ fn a_limit_ends_rounds_on_real_threads() {
     assert_eq!(simulated.counts.blocked, 0, "no round was waited for to its end");
 }
 
-/// All programs that are asked for were made before the first was run: gigabytes of them.
+/// All requested programs were generated before the first was run: gigabytes of them.
 #[test]
 fn programs_are_made_while_they_are_run() {
     let entry = find("treiber-stack").unwrap();
@@ -234,12 +233,12 @@ fn programs_are_made_while_they_are_run() {
         ..Request::default()
     };
     let verdict = entry.run(&request);
-    // More operations than can be run are an error, or the limit comes first; neither takes four
-    // thousand million programs.
+    // Too many operations are an error, or the limit comes first; neither generates four thousand
+    // million programs.
     assert!(!matches!(verdict, Ok(Simulated { verdict: Verdict::Holds, .. })), "{verdict:?}");
 }
 
-/// Ten mutants were 'linearizable, complete' at the size that is taken where none is given.
+/// Ten mutants were reported as 'linearizable, complete' at the default size.
 #[test]
 fn what_is_listed_as_broken_has_a_program_that_shows_it() {
     for entry in all() {

@@ -20,7 +20,7 @@ fn every_object_is_clean_and_every_mutant_is_found() {
         // Three faults at least stand beside each object that ships.
         let name = object.entry.name;
         assert!(object.mutants.len() >= 3 || !object.entry.ships(), "{name}");
-        assert!(page.contains(&format!("| `{name}` |")), "{page}");
+        assert!(page.contains(&format!("### `{name}`\n")), "{page}");
     }
     // A mutant that nothing was found in, and an object that fails, are told.
     evidence[0].mutants[0].found = None;

@@ -378,7 +378,7 @@ function timeline(T) {
   return {
     T, L, select, show, frame: lanes.parentElement,
     /// Whether all that the sentence names is in view.
-    showsNamed: () => named.every(i => L.isVisible(i) && x0[i] >= left && Math.min(x1[i], x0[i] + L.width[i]) <= left + room() / zoom
+    showsNamed: () => bound() || named.every(i => L.isVisible(i) && x0[i] >= left && Math.min(x1[i], x0[i] + L.width[i]) <= left + room() / zoom
       && top(T.lane[i]) >= TOP - 1 && top(T.lane[i]) <= h - LANE), draw, story, whole, relayout, drawing,
     /// Calls this with each operation that is selected, or when what is visible has changed.
     onSelect: listener => chosen.push(listener), onChange: listener => changed.push(listener),

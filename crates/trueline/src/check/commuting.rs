@@ -1,23 +1,24 @@
-//! Tests what a specification claims to commute, on the operations of the history at hand.
+//! Tests a specification's claim of which operations commute, on the operations of the history at
+//! hand.
 //!
-//! A wrong claim makes a search drop orders that it should try, so that it reports a violation
-//! where there is none. So the claim is tested before a violation that may rest on it is reported:
-//! all pairs of operations that are said to commute, in the initial state and those that the
-//! operations lead to, the nearest first, as far as [`MOST`] tests go. A claim that fails is not
-//! used at all. One that is wrong only in states beyond those is not noticed. What built-in
-//! specifications claim is tested once and for all, by their laws.
+//! A wrong claim makes a search drop orders that it should try, and so report a violation where
+//! there is none. So the claim is tested before a violation that may rely on it is reported: all
+//! pairs of operations that are claimed to commute, in the initial state and in states that the
+//! operations lead to, the nearest first, up to [`MOST`] tests. If a test fails, the claim is not
+//! used at all. A claim that is wrong only in more distant states is not detected. The claims of
+//! built-in specifications are tested by their laws.
 
 use std::collections::HashSet;
 
 use crate::spec::subject::{Recorded, States, Subject};
 
-/// Different operations that are looked at, how far they are looked for, and pairs in states that
-/// are tested at most.
+/// How many different operations are tested, how many are examined to find them, and the maximum
+/// number of tested pairs in states.
 const KINDS: usize = 24;
 const LOOK: usize = 20_000;
 const MOST: usize = 1024;
 
-/// The error says which operations do not commute.
+/// Tests the claim; an error names the operations that do not commute.
 pub(super) fn trust(subject: &Subject<'_>) -> Result<(), String> {
     let spec = &subject.spec;
     if !spec.reorders() {

@@ -1,40 +1,41 @@
 //! Which of the open operations may come next. Two cuts, both exact; both searches use them.
 //!
-//! A search linearizes, before each return `R`, a sequence of open operations that ends with `R`: a
+//! Before each return `R`, a search linearizes a sequence of open operations that ends with `R`: a
 //! *segment*. Observers in it are taken as soon as they fit. Of the segments that lead to the same
 //! end, a few are enough:
 //!
-//! - **Early only for somebody's sake.** If an operation of a segment commutes with everything
-//!   behind it, `R` included, it can be moved behind `R`: each swap with a neighbour leads to the
-//!   same states, it has not returned yet, and so nothing that it passes must come after it. So
-//!   every operation of a segment must be followed, up to `R`, by one that it does not commute
-//!   with. An operation that still waits for such a one is *early*. A configuration that has `R`
+//! - **Early only for another's sake.** If an operation of a segment commutes with everything after
+//!   it, including `R`, it can be moved behind `R`: each swap with a neighbour leads to the same
+//!   states, and since it has not returned yet, nothing that it passes must come after it. So every
+//!   operation of a segment must be followed, up to `R`, by one with which it does not commute. An
+//!   operation that still waits for such a follower is *early*. A configuration that contains `R`
 //!   and an early operation is dropped.
-//! - **Twins.** Two open operations that are equal, results included, are interchangeable: the one
-//!   that returns first goes first, those that are pending for ever last and by call. If `b` stands
-//!   before `a` in a linearization and `a` returns first, let them change places. The states are
-//!   the same. Both were open where `b` stood, so `a` may stand there; whatever must come after `b`
-//!   must come after `a`, too, so `b` may stand where `a` stood.
+//! - **Twins.** Two open operations that are equal, including results, are interchangeable: the one
+//!   that returns first goes first; those that are pending for ever go last, in the order of their
+//!   calls. Suppose `b` is before `a` in a linearization and `a` returns first, and exchange them.
+//!   The states are the same. Both were open at the place of `b`, so `a` may be there; everything
+//!   that must come after `b` must come after `a`, too, so `b` may be at the place of `a`.
 //!
 //! Why both together are exact: call a linearization *later* than another if the numbers of the
-//! segments in which its operations stand, observers left out, have a larger sum; a pending
-//! operation that is not used counts as if it stood behind everything. Of equally late ones, that
-//! one comes first whose observers come earlier, and then the one that comes first by the order of
-//! returns, pending operations last. Wherever a cut forbids a segment, the arguments above yield
-//! one that is later, or as late and first. So the latest is never cut.
+//! segments of its operations, without observers, have a larger sum; an unused pending operation
+//! counts as if it came after everything. Among equally late ones, the one whose observers come
+//! earlier is first, and then the one that is first by the order of returns, pending operations
+//! last. Whenever a cut forbids a segment, the arguments above give a linearization that is later,
+//! or equally late and first. So the latest one is never cut.
 //!
-//! Why the memo of a search need not know the early operations: let `c` be a configuration that is
-//! dropped because it was reached before, by another way with other early operations, and let `s`
-//! be what follows `c` in the latest way on from `a`, the configuration with which its segment
-//! starts. Both ways to `c` have the same operations, so if the other way starts in `a`, too, it is
-//! as late with `s` as the first one, and none of its early operations is left over at `R`: one
-//! that is could be moved behind `R`. If it starts elsewhere, in `b`, then all that follows `b` was
-//! explored before `a` was, and there is a latest way on from `b`: the argument is repeated with
-//! it. That ends, because the frontier never goes back, and of the configurations that start at a
-//! frontier each repetition takes an earlier one.
+//! Why the memo of a search may ignore which operations are early: let `c` be a configuration that
+//! is dropped because it was reached before, on another path with other early operations. Let `s`
+//! be the continuation from `c` of the latest continuation from `a`, the configuration at the start
+//! of its segment. Both paths to `c` have the same operations. If the other path also starts in
+//! `a`, it is as late with `s` as the first one, and none of its early operations is left over at
+//! `R`: one that is could be moved behind `R`. If it starts elsewhere, in `b`, then everything
+//! after `b` was explored before `a` was, and there is a latest continuation from `b`: repeat the
+//! argument with it. This ends, because the frontier never goes back, and among the configurations
+//! that start at one frontier each repetition takes an earlier one.
 //!
-//! What commutes is a claim of the specification ([`Spec::commutes`](crate::spec::Spec::commutes));
-//! observers commute with each other, and equal operations do.
+//! Which operations commute is a claim of the specification
+//! ([`Spec::commutes`](crate::spec::Spec::commutes)); observers commute with each other, and so do
+//! equal operations.
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -51,7 +52,7 @@ impl Early {
     pub(super) const NONE: Early = Early(0);
 }
 
-/// What a search remembers for the cuts.
+/// What a search stores for the cuts.
 pub(super) struct Cuts {
     early: EarlySets,
     idle: Idle,
@@ -62,10 +63,9 @@ impl Cuts {
         Cuts { early: EarlySets::default(), idle: Idle::new(spans) }
     }
 
-    /// The operations that are early once this one is taken; `None` where it must not be taken
-    /// here: an equal one has to go first, or nobody up to the next return has anything to do with
-    /// it. `place` is its place among the candidates; `early` are the operations that are early so
-    /// far.
+    /// The early operations once this one is taken; `None` if it must not be taken here, because an
+    /// equal one has to go first, or because it commutes with everything up to the next return.
+    /// `place` is its index among the candidates; `early` are the operations that are early so far.
     #[inline]
     pub(super) fn take<M: Mask>(
         &mut self,
@@ -100,8 +100,7 @@ impl Cuts {
     }
 }
 
-/// The sets of early operations that a search came across, ascending each. Number 0 is the empty
-/// set.
+/// The sets of early operations that a search has met, each ascending. Number 0 is the empty set.
 #[derive(Default)]
 struct EarlySets {
     sets: Vec<Set>,
@@ -155,11 +154,11 @@ impl EarlySets {
     }
 }
 
-/// Operations that commute with everything they overlap with, as far as that was looked at. It
-/// spares looking at the same pairs at each return.
+/// Operations that commute with everything they overlap, as far as that has been checked. It avoids
+/// checking the same pairs at each return.
 struct Idle {
     /// For each operation a frontier, and a number of operations by call: it commutes with those
-    /// that were open there, and with those that were called since, up to that number.
+    /// that were open there, and with those called since, up to that number.
     known: Vec<(u32, u32)>,
 }
 
@@ -169,7 +168,7 @@ impl Idle {
     }
 }
 
-/// A configuration, as far as the cuts look at it.
+/// The part of a configuration that the cuts use.
 pub(super) struct Place<'a, M> {
     pub(super) spans: &'a Spans,
     pub(super) slots: &'a Slots,
@@ -181,8 +180,8 @@ pub(super) struct Place<'a, M> {
 }
 
 impl<M: Mask> Place<'_, M> {
-    /// The candidate at this place, unless it is linearized or an observer, which is taken as soon
-    /// as it fits, or an equal one has to go first. Candidates are the open operations by return,
+    /// The candidate at this place, unless it is linearized, is an observer (which is taken as soon
+    /// as it fits), or an equal one has to go first. Candidates are the open operations by return,
     /// then the pending ones by call.
     #[inline]
     pub(super) fn candidate(&self, place: usize) -> Option<u32> {
@@ -205,7 +204,7 @@ impl<M: Mask> Place<'_, M> {
         self.timeline.open().len() + self.timeline.pending()
     }
 
-    /// True where an equal operation has to go first. The open ones before `place` return earlier.
+    /// Whether an equal operation has to go first. The open ones before `place` return earlier.
     #[inline]
     fn has_earlier_twin(&self, operation: u32, place: usize) -> bool {
         let class = self.spans.class[operation as usize];
@@ -218,7 +217,7 @@ impl<M: Mask> Place<'_, M> {
         })
     }
 
-    /// True where the operation commutes with the next return and with everything that may stand
+    /// Whether the operation commutes with the next return and with everything that may come
     /// between.
     fn is_for_nobody(&self, operation: u32, idle: &mut Idle, stepper: &Stepper<'_>) -> bool {
         let (since, until) = &mut idle.known[operation as usize];

@@ -1,22 +1,21 @@
 //! `depth-first`: Wing and Gong's search with a memo on small keys.
 //!
 //! A configuration is (frontier, linearized open operations, used pending operations, state); see
-//! [`super::timeline`]. Six things keep the search small, each exact:
+//! [`super::timeline`]. Six techniques keep the search small; each is exact:
 //! - *Observers at once.* An operation that changes no state is taken as soon as it fits: moving it
-//!   forward in any linearization leaves all other operations where they were.
+//!   forward in a linearization does not affect the other operations.
 //! - *Memo.* A configuration is explored once.
-//! - *Dominance.* At equal frontier, open operations and state, having used fewer pending
-//!   operations wins: what can still be done with more of them left includes what can be done with
-//!   fewer.
-//! - *Looking ahead.* A configuration from which a known result is out of reach is left at once;
-//!   see [`super::look_ahead`].
+//! - *Dominance.* At equal frontier, open operations and state, fewer used pending operations are
+//!   better: every continuation with fewer left is also possible with more.
+//! - *Look-ahead.* A configuration from which a known result is out of reach is left at once; see
+//!   [`super::look_ahead`].
 //! - *Twins.* Equal operations are interchangeable: the one that returns first goes first. See
 //!   [`super::cuts`].
-//! - *Commuting operations.* One that commutes with everything up to the next return is not taken
-//!   before it. See [`super::cuts`].
+//! - *Commuting operations.* An operation that commutes with everything up to the next return is
+//!   not taken before that return. See [`super::cuts`].
 //!
-//! Where the specification's state is a function of which operations were applied, the memo leaves
-//! it out ([`Keys::WithoutState`]) and states live on the current path only.
+//! If the specification's state is a function of the set of applied operations, the memo omits the
+//! state ([`Keys::WithoutState`]) and states are kept only for the current path.
 //!
 //! Cost: O(n) for histories with few choices; O(n 2^k s) steps for k open operations and s states
 //! in the worst case. Invariant: `path` is legal and respects real time at all times.
@@ -33,7 +32,7 @@ use super::problem::{Decision, Spans, Stepper, Ticker};
 use super::timeline::{Slots, Timeline};
 use crate::budget::Exhausted;
 
-/// What the memo's keys hold.
+/// The content of the memo's keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
     WithState,
@@ -52,7 +51,7 @@ struct Frame<M> {
     key: Key<M>,
     pending: M,
     early: Early,
-    /// The state; the key may leave it out.
+    /// The state, which the key may omit.
     state: u32,
     /// Length of the path and number of states when the choice came up.
     path: usize,
@@ -66,7 +65,8 @@ struct Frame<M> {
     early_after: Early,
 }
 
-/// What is known of a configuration: the sets of used pending operations that it was reached with.
+/// The known entries for a configuration: the sets of used pending operations with which it was
+/// reached.
 pub(super) type Known<M> = SmallVec<[M; 1]>;
 
 /// The search, to be advanced by quanta of steps.
@@ -114,7 +114,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         self.best
     }
 
-    /// Goes on for about `quantum` steps; `None` where that was not enough.
+    /// Runs for about `quantum` steps; returns `None` if that did not suffice.
     pub(crate) fn advance(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -208,8 +208,8 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         }
     }
 
-    /// Takes what needs no choice, then remembers the configuration; true when everything is
-    /// explained.
+    /// Takes the operations that need no choice, then adds the configuration to the memo; returns
+    /// true when everything is explained.
     fn arrive(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -280,7 +280,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         Ok(false)
     }
 
-    /// Goes back to where the last choice came up.
+    /// Goes back to the last choice.
     fn leave(&mut self) {
         if let Some(frame) = self.frames.last() {
             self.timeline.back_to(frame.key.frontier as usize);
@@ -294,7 +294,8 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
     }
 }
 
-/// Bytes of a table. One that is about to double counts as if it had: for a moment it holds both.
+/// Bytes of a table. If it is about to double, it counts as doubled, because both tables exist for
+/// a moment.
 pub(crate) fn table_bytes(len: usize, capacity: usize, entry: usize) -> usize {
     if len + 1024 > capacity { 3 * capacity * entry } else { capacity * entry }
 }
@@ -317,8 +318,8 @@ pub(super) fn take_observers<M: Mask>(
     Ok(())
 }
 
-/// Adds the used pending operations to those known for a configuration; false where known ones are
-/// as good.
+/// Adds the used pending operations to the entries of a configuration; returns false if a known
+/// entry is as good.
 pub(super) fn remember<K: Eq + std::hash::Hash + Clone, M: Mask>(
     memo: &mut HashMap<K, Known<M>, foldhash::fast::FixedState>,
     key: &K,

@@ -1,10 +1,10 @@
-//! Says in one sentence why a small violation is one.
+//! Explains in one sentence why a small violation is one.
 //!
-//! Where the kind of object is known, a rule of [`super::tell`] finds the words. Else, for a few
-//! operations, the smallest set of 'returned before' facts that already excludes every legal order
-//! is found by dropping facts one at a time; those facts are the sentence. It needs to know nothing
-//! about the type: `deq() -> 7` returned before `enq(7)` was called, but every legal order has them
-//! the other way round.
+//! If the kind of object is known, a rule of [`super::sentences`] gives the sentence. Otherwise, for
+//! a few operations, the smallest set of 'returned before' facts that excludes every legal order is
+//! found by dropping facts one at a time; those facts make the sentence. This needs no knowledge of
+//! the type: `deq() -> 7` returned before `enq(7)` was called, but every legal order has them the
+//! other way round.
 //!
 //! Cost: at most 2^8 sets times the states they lead to, for each of at most 28 facts.
 
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use super::minimise::Core;
 use super::problem::{Decision, Problem, Ticker, Window};
 use super::search::{self, Which};
-use super::tell::{self, Actor, Scene, Tale, and};
+use super::sentences::{self, Actor, Draft, Scene, and};
 use crate::history::PENDING;
 use crate::monitor::Blame;
 use crate::spec::OpaqueState;
@@ -30,20 +30,20 @@ pub(super) struct Sentence {
 
 /// Violations of more operations than this get the general sentence.
 const FEW: usize = 8;
-/// Tales that are tried, and steps that confirming one may take.
+/// How many drafts are tried, and the steps for confirming one.
 const TRIED: usize = 12;
 const CONFIRM: u64 = 1 << 16;
-/// Histories of more operations than this are not looked through for operations that look like one
-/// that is named.
+/// In longer histories, operations are not compared to find some that look alike.
 const COMPARED: usize = 4096;
 /// Longer operations are cut.
 pub(crate) const LONG: usize = 80;
-/// A tale about more operations than this is no better than the one that the times tell.
+/// A longer draft is no better than the explanation by times.
 const SHORT: usize = 12;
 
-/// Tells the violation in the words of its kind of object, and by which of the operations. These
-/// are a violation in themselves: that is confirmed here. `complete` says that `operations` leave
-/// out nothing that touches their values; operations that return after `until` count as pending.
+/// Explains the violation in the terms of its kind of object, and returns the operations that it
+/// uses. That these are a violation in themselves is confirmed here. `complete`: `operations`
+/// contain everything that touches their values. Operations that return after `until` count as
+/// pending.
 pub(super) fn by_kind(
     subject: &Subject<'_>,
     operations: &[u32],
@@ -52,7 +52,7 @@ pub(super) fn by_kind(
     reorders: bool,
     ticker: &mut Ticker<'_>,
 ) -> Option<(Sentence, Vec<u32>)> {
-    if operations.len() > tell::MOST {
+    if operations.len() > sentences::MOST {
         return None;
     }
     let (spec, history) = (&subject.spec, &subject.history);
@@ -82,26 +82,26 @@ pub(super) fn by_kind(
     }
     let first = first_bad.and_then(|bad| indices.binary_search(&bad).ok());
     let scene = Scene { family, initial, capacity, cast, first, complete };
-    let mut tales: Vec<(Tale, Vec<u32>)> = tell::tales(&scene)
+    let mut drafts: Vec<(Draft, Vec<u32>)> = sentences::drafts(&scene)
         .into_iter()
-        .map(|tale| {
-            let cast = tale.cast().into_iter().map(|place| indices[place]).collect();
-            (tale, cast)
+        .map(|draft| {
+            let cast = draft.cast().into_iter().map(|place| indices[place]).collect();
+            (draft, cast)
         })
         .collect();
-    // The note on the first return that cannot be explained should be about the same operation.
+    // The note on the first unexplained return should be about the same operation.
     let is_later = |index: u32, bad: u32| {
         let at = |i: u32| &history.operations()[i as usize];
         at(index).call > at(bad).returned
     };
-    tales.sort_by_key(|(tale, cast): &(Tale, Vec<u32>)| {
-        let leads = tale.subject().map(|place| indices[place]);
+    drafts.sort_by_key(|(draft, cast): &(Draft, Vec<u32>)| {
+        let leads = draft.subject().map(|place| indices[place]);
         let is_other = first_bad.is_some_and(|bad| {
             !cast.contains(&bad) || leads.is_some_and(|leads| is_later(leads, bad))
         });
         (cast.len() > SHORT, is_other, cast.len())
     });
-    for (tale, cast) in tales.into_iter().take(TRIED) {
+    for (draft, cast) in drafts.into_iter().take(TRIED) {
         let problem = Problem::new(subject, &cast, Window::ALL).reordering(reorders);
         let found = search::search(&problem, ticker, Which::Both, CONFIRM).decision;
         if !matches!(found, Ok(Some(Decision::Stuck(_)))) {
@@ -109,9 +109,9 @@ pub(super) fn by_kind(
         }
         let show = |index: u32| spec.show(Window::ALL.recorded(history, index));
         let names = Names::new(subject, Window::ALL, &cast, &show);
-        let mut clash: Vec<u32> = tale.named().into_iter().map(|place| indices[place]).collect();
+        let mut clash: Vec<u32> = draft.named().into_iter().map(|place| indices[place]).collect();
         clash.sort_unstable();
-        let text = tale.told(|place| names.name(indices[place]));
+        let text = draft.render(|place| names.name(indices[place]));
         return Some((Sentence { text, clash }, cast));
     }
     None
@@ -140,21 +140,21 @@ fn as_cell(act: &Act) -> Act {
     }
 }
 
-/// Operations as people read them. One that looks like another of the same object and key is told
-/// apart from it: by its process, else by its line, else by its place in the order of calls. Of a
-/// long history, only the operations that a sentence may name are compared.
+/// Operations as text. If one looks like another of the same object and key, the text distinguishes
+/// them: by process, else by line, else by their order of calls. In a long history, only the
+/// operations that a sentence may name are compared.
 ///
-/// A sentence names few of the operations that are shown, so a name is made when it is asked for.
-/// Cost of a name: one look at each operation, and a text for each that may look alike.
+/// A sentence names few of the shown operations, so names are made on demand. Cost of a name: one
+/// comparison with each operation, and a text for each that may look alike.
 pub(crate) struct Names<'a> {
     subject: &'a Subject<'a>,
-    /// What shows the results that count.
+    /// The window that decides which results are shown.
     window: Window,
     named: &'a [u32],
     show: &'a dyn Fn(u32) -> String,
     /// Of operations that are equal to the specification, equal texts are shown.
     is_exact: bool,
-    /// The operations that may be named, by what is shown of them.
+    /// The operations that may be named, by their text.
     by_text: OnceCell<HashMap<String, Vec<u32>>>,
 }
 
@@ -168,12 +168,12 @@ impl<'a> Names<'a> {
         Names { subject, window, named, show, is_exact: true, by_text: OnceCell::new() }
     }
 
-    /// The same where operations are shown in other words than the subject's.
+    /// The same, with operations shown in other terms than the subject's.
     pub(crate) fn named_otherwise(self) -> Names<'a> {
         Names { is_exact: false, ..self }
     }
 
-    /// What is shown of an operation. That its result is not known is not told.
+    /// The text of an operation. It does not mention that the result is unknown.
     fn shown(&self, index: u32) -> String {
         let text = (self.show)(index);
         text.strip_suffix(" -> ?").map_or(text.clone(), String::from)
@@ -214,7 +214,7 @@ impl<'a> Names<'a> {
         let at = |i: u32| &history.operations()[i as usize];
         let shown = self.shown(index);
         let alike = self.alike(index, &shown);
-        let text = format!("`{}`", tell::cut(shown, LONG));
+        let text = format!("`{}`", sentences::cut(shown, LONG));
         if alike.len() < 2 {
             return text;
         }
@@ -241,9 +241,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Explains the violation by times; `core.first_bad` is the operation whose return is the first
-/// that cannot be explained. `reason` is who is wrong and why, where that is known already.
-/// `is_whole`: no operation came before that is not known any more, as in a stream.
+/// Explains the violation by times; `core.first_bad` is the operation with the first unexplained
+/// return. `reason` blames an operation, if that is known already. `is_whole`: no forgotten
+/// operation came before, as may happen in a stream.
 pub(super) fn explain(
     subject: &Subject<'_>,
     core: &Core,
@@ -271,7 +271,7 @@ fn by_times(
     if let Some(blame) = reason
         && (blame.always || core.operations.len() > FEW)
     {
-        let text = blame.told(|index| story.show(index));
+        let text = blame.render(|index| story.show(index));
         return Sentence { text, clash: blame.operations().to_vec() };
     }
     let from = story.starting();
@@ -371,8 +371,8 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// An operation without which the others have a legal order: the first whose return cannot be
-    /// explained, else the one that returned last.
+    /// An operation without which the others have a legal order: the one with the first unexplained
+    /// return, else the one that returned last.
     fn culprit(&self) -> Option<u32> {
         let operations = &self.core.operations;
         let mut places: Vec<u32> = (0..operations.len() as u32).collect();
@@ -395,7 +395,7 @@ impl<'a> Story<'a> {
         or(&shown)
     }
 
-    /// What the object is where the story does not start at the beginning.
+    /// The state of the object, if the story does not start at the beginning.
     fn starting(&self) -> String {
         match self.core.start {
             Some(_) => format!(
@@ -435,8 +435,8 @@ impl<'a> Story<'a> {
         facts
     }
 
-    /// True where some order of all returned and any pending operations, but for `without`, is
-    /// legal and respects the facts.
+    /// Whether some order of all returned and any pending operations, except `without`, is legal
+    /// and respects the facts.
     fn has_legal_order(&self, facts: &[(u32, u32)], without: Option<u32>) -> bool {
         let n = self.core.operations.len();
         let must: u32 = (0..n)

@@ -1,27 +1,27 @@
-//! Cuts a long history of a container where the container can be taken to be empty.
+//! Cuts a long history of a container at moments when the container can be taken to be empty.
 //!
 //! *Gap lemma.* A value is certainly inside from the return of its insert to the call of its
-//! removal: its cover. At a moment that no cover contains, every value can be wholly before or
+//! removal: its cover. At a moment that no cover contains, each value can be wholly before or
 //! wholly after: before iff both its operations were called by then. So a history of a queue, a
-//! stack or a priority queue is linearizable iff the stretches between such moments are, each from
-//! an empty container, and their orders one behind the other are an order of the whole. An empty
-//! result belongs before a moment by which it was called: the moment itself is good for it.
+//! stack or a priority queue is linearizable iff the stretches between such moments are, each
+//! starting with an empty container, and the concatenation of their orders is an order of the
+//! whole. An empty result belongs before any moment by which it was called, since the container is
+//! empty at that moment.
 //!
-//! Why cut: stretches are decided on all cores, and a stretch fits the cache. Cost: O(n), 16 bytes
-//! a value and 1 byte an event. Nothing here is trusted: the orders of the stretches are replayed,
-//! and each must leave the container empty.
+//! The reason for cutting: stretches are decided on all cores, and a stretch fits the cache. Cost:
+//! O(n), 16 bytes per value and 1 byte per event. Nothing here is trusted: the orders of the
+//! stretches are replayed, and each must leave the container empty.
 
 use super::words::Word;
 use crate::history::PENDING;
 use crate::spec::Action;
 
-/// How many operations a stretch should have; it has more where there is no gap.
+/// The intended number of operations of a stretch; it has more if there is no gap.
 pub(super) const STRETCH: usize = 1 << 15;
 
-/// The numbers of the words of each stretch, ascending; nothing where the history is short, has no
-/// gap, or is one that the monitor has to look at as a whole: a value that is inserted or removed
-/// twice, or removed before it was inserted or without that, or a removal whose result is not
-/// known.
+/// The numbers of the words of each stretch, ascending. `None` if the history is short, has no gap,
+/// or must be decided as a whole: because a value is inserted or removed twice, or removed before
+/// it was inserted or without being inserted, or because the result of a removal is unknown.
 pub(super) fn stretches(
     words: &[Word],
     initial: &[u32],
@@ -33,7 +33,7 @@ pub(super) fn stretches(
     }
     let covers = covers(words, initial, values)?;
     let cuts = cuts(words, &covers, 2 * length)?;
-    // Index of the first cut at or behind a rank: the stretch of what was called by then.
+    // Index of the first cut at or after a rank: the stretch of the operations called by then.
     let mut stretches: Vec<Vec<u32>> = vec![Vec::new(); cuts.len() + 1];
     for (n, word) in words.iter().enumerate() {
         let by = match word.action {
@@ -48,12 +48,12 @@ pub(super) fn stretches(
 /// The two operations of a value.
 #[derive(Clone, Copy)]
 struct Cover {
-    /// Return of the insert; [`ABSENT`] where there is none.
+    /// Return of the insert; [`ABSENT`] if there is none.
     from: u32,
-    /// Call and return of the removal; pending where there is none.
+    /// Call and return of the removal; pending if there is none.
     to: u32,
     left: u32,
-    /// The later call; pending where one is missing.
+    /// The later call; pending if one is missing.
     called: u32,
 }
 
@@ -98,8 +98,8 @@ fn covers(words: &[Word], initial: &[u32], values: u32) -> Option<Vec<Cover>> {
     Some(covers)
 }
 
-/// Ranks of moments without a cover, so many events or more from one another. A moment is just
-/// behind the event of its rank.
+/// Ranks of moments without a cover, at least this many events apart. A moment is just after the
+/// event of its rank.
 fn cuts(words: &[Word], covers: &[Cover], distance: usize) -> Option<Vec<u32>> {
     let events = 1 + words.iter().map(|w| w.span.call).max()? as usize;
     let mut changes = vec![0i8; events];
@@ -138,8 +138,8 @@ mod tests {
     use crate::spec::subject::Claim;
     use crate::value::Value;
 
-    /// Random operations on values that go in once and come out at most once, or too early, or are
-    /// never inserted.
+    /// Random operations on values that are inserted once and removed at most once, or too early,
+    /// or are never inserted.
     fn random(rng: &mut Rng, initial: u32) -> Vec<(Span, Action)> {
         let values = 1 + rng.below(6) as u32;
         let mut actions = Vec::new();

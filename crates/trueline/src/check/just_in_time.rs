@@ -1,14 +1,15 @@
 //! `just-in-time`: sets of configurations carried from return to return.
 //!
-//! Before a return, a configuration says which open operations are linearized, which pending ones
-//! were used, and the state. At the return of `o` the set is closed under linearizing open
-//! operations until `o` is in; those that have it go on, the rest is dropped; an empty set is a
-//! violation at that very return. The same reductions apply as in [`super::depth_first`].
+//! Before a return, a configuration consists of the linearized open operations, the used pending
+//! operations, and the state. At the return of `o` the set is closed under linearizing open
+//! operations until `o` is linearized. Configurations with `o` are kept, the others are dropped. An
+//! empty set is a violation at that very return. The same reductions apply as in
+//! [`super::depth_first`].
 //!
-//! Where depth-first search must refute a wrong early choice again and again, this one carries all
+//! Where depth-first search must refute a wrong early choice repeatedly, this search carries all
 //! choices at once, and each is small. Cost: O(n 2^k s) steps in the worst case, memory O(2^k s)
 //! and the family tree of the living configurations, from which the witness is read. Invariant:
-//! `family` holds every ancestor of every living configuration.
+//! `family` contains every ancestor of every living configuration.
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -23,8 +24,8 @@ use crate::budget::Exhausted;
 
 const ROOT: u32 = u32::MAX;
 
-/// How a configuration came about: the operation that was linearized last, and the configuration
-/// before.
+/// The origin of a configuration: the operation that was linearized last, and the previous
+/// configuration.
 #[derive(Clone, Copy)]
 struct Ancestor {
     parent: u32,
@@ -50,7 +51,7 @@ pub(crate) struct JustInTime<'a, M> {
     waiting: Vec<Configuration<M>>,
     /// Configurations that have it.
     ready: Vec<Configuration<M>>,
-    /// What was seen since the last return, with and without it.
+    /// The configurations since the last return, with and without it.
     seen: Memo<M>,
     seen_ready: Memo<M>,
     cuts: Cuts,
@@ -89,8 +90,8 @@ impl<'a, M: Mask> JustInTime<'a, M> {
 
     /// Pushes the states that are possible just before each of these returns, until the search ends
     /// or `limit` steps are spent: the states of all configurations with which the wait for that
-    /// return begins. Looking ahead is off meanwhile: a state that leads nowhere is still one that
-    /// was possible.
+    /// return begins. Look-ahead is off meanwhile, because a state that leads nowhere was still
+    /// possible.
     pub(crate) fn watch(
         &mut self,
         frontiers: &[usize],
@@ -114,7 +115,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         }
     }
 
-    /// Goes on for about `quantum` steps; `None` where that was not enough.
+    /// Runs for about `quantum` steps; returns `None` if that did not suffice.
     pub(crate) fn advance(
         &mut self,
         stepper: &mut Stepper<'_>,
@@ -221,7 +222,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         stepper: &mut Stepper<'_>,
         ticker: &mut Ticker<'_>,
     ) -> Result<(), Exhausted> {
-        // What was possible once must not depend on what is asked for later.
+        // Which states were possible must not depend on later requests.
         let reorders = stepper.reorders() && self.stop_at == usize::MAX;
         for place in 0..self.timeline.open().len() + self.timeline.pending() {
             let here = Place {
@@ -275,8 +276,8 @@ impl<'a, M: Mask> JustInTime<'a, M> {
         order
     }
 
-    /// Drops the ancestors of configurations that are gone. Only between two returns, when all that
-    /// live are ready.
+    /// Drops the ancestors of configurations that no longer exist. Only between two returns, when
+    /// all living ones are ready.
     fn prune(&mut self) {
         let mut alive = vec![false; self.family.len()];
         for configuration in &self.ready {
@@ -286,7 +287,7 @@ impl<'a, M: Mask> JustInTime<'a, M> {
                 ancestor = self.family[ancestor as usize].parent;
             }
         }
-        // Parents stand before their children, so new places are known when they are needed.
+        // Parents precede their children, so new places are known when they are needed.
         let mut places = vec![ROOT; self.family.len()];
         let mut kept = 0;
         for i in 0..self.family.len() {

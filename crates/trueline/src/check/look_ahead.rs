@@ -1,18 +1,18 @@
-//! Sees that a configuration leads nowhere before its successors are tried.
+//! Detects that a configuration is a dead end before its successors are tried.
 //!
-//! An observer that is not linearized yet must find its state some day. Only operations that are
-//! called before it returns can bring that about. If it is out of reach now and none of these may
-//! help, no order goes on from here. What is out of reach, and what may help, the specification
-//! says: [`crate::spec::Spec::in_reach`].
+//! An observer that is not linearized yet must find its state eventually. Only operations that are
+//! called before it returns can lead there. If the state is out of reach now and none of these may
+//! help, no order continues from here. The specification says what is out of reach and what may
+//! help: [`crate::spec::Spec::in_reach`].
 //!
-//! Cost: a few observers, times the operations that overlap the time until they return. Exact as
-//! far as the specification's claims are.
+//! Cost: a few observers, times the operations that overlap the time until they return. As exact as
+//! the specification's claims.
 
 use super::mask::Mask;
 use super::problem::{Spans, Stepper};
 use super::timeline::{Slots, Timeline};
 
-/// How many returns, and how many unexplained observers among them, are looked at.
+/// How many returns, and how many unexplained observers among them, are checked.
 const RETURNS: usize = 32;
 const OBSERVERS: usize = 3;
 
@@ -22,7 +22,7 @@ pub(crate) struct Linearized<'a, M> {
     pub(crate) pending: &'a M,
 }
 
-/// True only where no order goes on from this configuration.
+/// True only if no order continues from this configuration.
 pub(crate) fn is_dead_end<M: Mask>(
     spans: &Spans,
     slots: &Slots,

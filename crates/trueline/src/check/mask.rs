@@ -1,4 +1,4 @@
-//! Sets of slots: one word where 64 slots are enough, a short vector where they are not.
+//! Sets of slots: one word if 64 slots suffice, otherwise a short vector.
 
 use std::hash::Hash;
 
@@ -34,8 +34,7 @@ impl Mask for u64 {
     }
 }
 
-/// Any number of slots. Words at the end that hold nothing are left out, so that equal sets are
-/// equal.
+/// Any number of slots. Trailing zero words are dropped, so that equal sets are equal values.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Wide(SmallVec<[u64; 3]>);
 

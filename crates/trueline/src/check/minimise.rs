@@ -1,22 +1,22 @@
 //! Finds a small part of a violation that is a violation for the same reason.
 //!
-//! Operations are left out only where that is *monotone*: where the history without them is
-//! linearizable if the history with them is. So what remains is a violation of the history, not an
-//! artefact of cutting. What may leave, [`Spec::observes`] and [`Spec::touches`] tell:
+//! Operations are left out only if that is *monotone*: if the history without them is linearizable
+//! whenever the history with them is. So the rest is a violation of the history, not an artefact of
+//! cutting. [`Spec::observes`] and [`Spec::touches`] determine what may leave:
 //! - an observer, any time;
 //! - all operations of a container's value together;
-//! - a write that no operation that stays reads;
+//! - a write that no remaining operation reads;
 //! - everything before some moment, if the story starts with the states that were possible then and
 //!   the operations that were open then count as pending.
 //!
-//! What remains is *minimal* where each operation that may leave, alone or with the others of its
-//! value, was left out in turn and a search found an order of the rest, and all were called before
-//! the first bad return. The same is asked of a value that may not leave because some operation
-//! touches everything. Where a search gave up, nothing is said to be minimal.
+//! The rest is *minimal* if all operations were called before the first bad return, and each
+//! operation that may leave, alone or with the others of its value, was left out in turn and a
+//! search found an order of the rest. The same is required of a value that may not leave because
+//! some operation touches everything. If a search gave up, the violation is not called minimal.
 //!
-//! Cost: O(log n) searches of growing windows, then one search an operation or group of the window
-//! found, each bounded in steps. When they are spent, what was found so far is returned and said
-//! not to be minimal.
+//! Cost: O(log n) searches of growing windows, then one search per operation or group of the
+//! resulting window, each bounded in steps. When the steps are spent, the result so far is returned
+//! and not called minimal.
 //!
 //! [`Spec::observes`]: crate::spec::Spec::observes
 //! [`Spec::touches`]: crate::spec::Spec::touches
@@ -34,17 +34,17 @@ use crate::spec::{OpaqueState, Touches};
 pub(super) struct Core {
     pub(super) operations: Vec<u32>,
     pub(super) window: Window,
-    /// States to start in, where the story does not start at the beginning.
+    /// States to start in, if the story does not start at the beginning.
     pub(super) start: Option<Vec<OpaqueState>>,
     pub(super) minimal: bool,
-    /// The operation whose return is the first that cannot be explained.
+    /// The operation with the first unexplained return.
     pub(super) first_bad: Option<u32>,
 }
 
 /// Stories of up to this many operations need no cut at the beginning.
 const SHORT: usize = 12;
 
-/// Shrinks a violation that a monitor found; it stays as it is where the steps are not enough.
+/// Shrinks a violation that a monitor found; it stays as it is if the steps do not suffice.
 pub(super) fn shrink(
     subject: &Subject<'_>,
     mut operations: Vec<u32>,
@@ -58,8 +58,8 @@ pub(super) fn shrink(
     Core { operations, window, start: None, minimal, first_bad: None }
 }
 
-/// True where nothing can be left out of a violation: of each operation or group that may leave it
-/// is certain that the others have an order. False where that takes more than about `effort` steps.
+/// Whether nothing can be left out of a violation: without any operation or group that may leave
+/// it, the others certainly have an order. False if that takes more than about `effort` steps.
 pub(super) fn is_minimal(
     subject: &Subject<'_>,
     operations: &[u32],
@@ -120,8 +120,7 @@ impl<'m, 'a, 'b> Shrinking<'m, 'a, 'b> {
         Shrinking { minimiser, indices, stuck, first_bad: None }
     }
 
-    /// The operation whose return is the first that cannot be explained, where the steps are enough
-    /// to tell.
+    /// The operation with the first unexplained return, if the steps suffice to find it.
     pub(super) fn first_bad(&mut self) -> Option<u32> {
         self.first_bad = self.minimiser.first_bad_return(self.indices, self.stuck);
         self.first_bad
@@ -139,8 +138,9 @@ impl<'m, 'a, 'b> Shrinking<'m, 'a, 'b> {
         let operations = minimiser.subject.history.operations();
         let until = operations[first_bad as usize].returned + 1;
         minimiser.window = Window { from: 0, until };
-        // The prefix that ends with the first bad return is a violation whatever came later, so
-        // what was called later may leave, if those that were open then count as pending.
+        // The prefix that ends with the first bad return is a violation whatever came later. So
+        // operations that were called later may leave, if those that were open then count as
+        // pending.
         if core.operations.iter().any(|&i| operations[i as usize].call >= until) {
             match minimiser.by_prefix(indices, first_bad) {
                 Some(early) => core = early,
@@ -175,7 +175,7 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         Problem::new(self.subject, operations, self.window).reordering(self.reorders)
     }
 
-    /// True where the operations, in the current window, are certainly a violation.
+    /// Whether the operations, in the current window, are certainly a violation.
     fn violates(&mut self, operations: &[u32], start: Option<&[OpaqueState]>) -> bool {
         match start {
             None => self.decide(self.problem(operations)) == Some(true),
@@ -188,8 +188,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
     }
 
     /// The operation whose return ends the shortest prefix that is a violation. A search knows the
-    /// results of operations that are still open, a prefix does not, so it may come later than
-    /// where the search got stuck.
+    /// results of operations that are still open, a prefix does not, so this return may come later
+    /// than the one where the search got stuck.
     fn first_bad_return(&mut self, indices: &[u32], stuck: u32) -> Option<u32> {
         let operations = self.subject.history.operations();
         let from = operations[stuck as usize].returned;
@@ -224,13 +224,13 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         Some(later[high])
     }
 
-    /// True for a violation, false for none, `None` where a share of the steps that are left is not
-    /// enough.
+    /// True for a violation, false if there is none, `None` if a share of the remaining steps does
+    /// not suffice.
     fn decide(&mut self, problem: Problem<'_>) -> Option<bool> {
         self.decide_in(problem, 1)
     }
 
-    /// The same within so many quarters of the steps that are left.
+    /// The same within this many quarters of the remaining steps.
     fn decide_in(&mut self, problem: Problem<'_>, quarters: u64) -> Option<bool> {
         let share = self.deadline.saturating_sub(self.ticker.steps()) / 4 * quarters;
         match search::search(&problem, self.ticker, Which::Both, share).decision {
@@ -246,8 +246,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// So little is left that nothing more can be tried. Asked before each try: what prepares a
-    /// search counts no steps, but takes time.
+    /// Whether too little is left to try anything more. Checked before each try, because preparing
+    /// a search counts no steps but takes time.
     fn spent(&mut self) -> bool {
         if self.ticker.is_exhausted() {
             self.deadline = 0;
@@ -257,16 +257,15 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
 
     /// Leaves out observers and groups of operations, the whole history counting.
     fn by_groups(&mut self, indices: &[u32], stuck: u32) -> Core {
-        // The story should be about the first return that cannot be explained: leave out what comes
-        // later.
+        // The story should be about the first unexplained return: leave out later operations.
         let end = self.subject.history.operations()[stuck as usize].returned;
         let calls_before =
             indices.partition_point(|&i| self.subject.history.operations()[i as usize].call < end);
         let early = self.closure(indices, &indices[..calls_before]);
         let indices = if self.violates(&early, None) { early } else { indices.to_vec() };
         let indices = indices.as_slice();
-        // Most violations are local: try the operations around the one that is stuck, and what they
-        // belong to.
+        // Most violations are local: try the operations around the one that is stuck, and those
+        // that belong to them.
         let place = indices.partition_point(|&i| i < stuck);
         let mut kept = indices.to_vec();
         let mut reach = 2;
@@ -286,9 +285,9 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         Core { operations: kept, window: self.window, start: None, minimal, first_bad: None }
     }
 
-    /// Ends the story with the first bad return, which the window ends with. Only where every
-    /// operation that it needs had returned by then, or never did: of the others, a reader would
-    /// see a result that does not count.
+    /// Ends the story with the first bad return, with which the window ends. Only if every
+    /// operation that it needs had returned by then, or never did: otherwise a reader would see a
+    /// result that does not count.
     fn by_prefix(&mut self, indices: &[u32], first_bad: u32) -> Option<Core> {
         let operations = self.subject.history.operations();
         let until = self.window.until;
@@ -333,7 +332,7 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         None
     }
 
-    /// What the operation has to do with values, as the window shows it.
+    /// How the operation touches values, as the window shows it.
     fn touches(&self, index: u32) -> Touches {
         self.subject.spec.touches(self.window.recorded(&self.subject.history, index))
     }
@@ -342,8 +341,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         self.subject.spec.observes(self.window.recorded(&self.subject.history, index))
     }
 
-    /// The operations that must stay if `near` stays, `near` included; observers elsewhere are left
-    /// out.
+    /// The operations that must stay if `near` stays, including `near`; observers elsewhere are
+    /// left out.
     fn closure(&self, indices: &[u32], near: &[u32]) -> Vec<u32> {
         let mut kept: HashSet<u32> = near.iter().copied().collect();
         let rest: Vec<u32> =
@@ -381,7 +380,7 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
                 }
             }
         }
-        // What sees a value of a container stays with it.
+        // Observers of a container's value stay with it.
         let values: HashSet<u64> = kept
             .iter()
             .filter_map(|&i| match self.touches(i) {
@@ -399,14 +398,14 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
             .collect()
     }
 
-    /// Leaves out what can be left out, one operation or group at a time; true when it is certain
-    /// that nothing more can.
+    /// Leaves out what can be left out, one operation or group at a time; returns true if certainly
+    /// nothing more can.
     fn drop_one_by_one(&mut self, kept: &mut Vec<u32>, start: Option<&[OpaqueState]>) -> bool {
         loop {
             let before = kept.len();
             self.gave_up = false;
             let mut chunk = kept.len() / 2;
-            // Observers in halves, quarters and so on first: there may be many.
+            // First observers in halves, quarters and so on, because there may be many.
             while chunk > 0 {
                 let observers: Vec<u32> =
                     kept.iter().copied().filter(|&i| self.observes(i)).collect();
@@ -436,8 +435,8 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// True where it is certain that no operation can be missing that did not leave, since leaving
-    /// it out could have made another violation of it: the rest has an order without it, and
+    /// Whether certainly every operation that could not leave is needed. Leaving it out could have
+    /// made another violation of the rest, so the test is that the rest has an order without it and
     /// without what belongs to it.
     fn needs_all(&mut self, kept: &[u32], start: Option<&[OpaqueState]>) -> bool {
         for &index in kept {
@@ -473,7 +472,7 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
         }
     }
 
-    /// The operations that belong to one that may not leave: all of its value, or itself where it
+    /// The operations that belong to one that may not leave: all of its value, or only itself if it
     /// only needs a value.
     fn belongs_with(&self, kept: &[u32], index: u32) -> Option<HashSet<u32>> {
         match self.touches(index) {
@@ -500,7 +499,7 @@ impl<'m, 'a, 'b> Minimiser<'m, 'a, 'b> {
                 kept.iter().copied().filter(|&i| self.touches(i) == touches).collect()
             }
             Touches::Flow { writes: Some(written), .. } => {
-                // With its readers, where these may leave.
+                // With its readers, if these may leave.
                 let reads = |i: u32| matches!(self.touches(i), Touches::Flow { reads: Some(v), .. } if v == written);
                 let readers: Vec<u32> =
                     kept.iter().copied().filter(|&i| i != index && reads(i)).collect();

@@ -22,7 +22,7 @@ mod replay;
 mod rules;
 mod run;
 mod search;
-mod tell;
+mod sentences;
 mod theories;
 mod timeline;
 mod unseen;
@@ -62,7 +62,7 @@ pub enum Algorithm {
     Wgl,
     /// Wing and Gong's search as published, without a memo.
     WingGong,
-    /// Saturation of the object's theory; what it does not refute an exact checker decides.
+    /// Saturation of the object's theory; an exact checker decides what it does not refute.
     Saturate {
         /// Matches that cannot matter any more are forgotten.
         forgetting: bool,
@@ -107,7 +107,7 @@ impl Algorithm {
         (
             Algorithm::Paper(papers::Algorithm::Symbolic(papers::PLAIN)),
             "symbolic",
-            "a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r)",
+            "a SAT solver on the object's theory at every return (options c: completions one by one, i: one solver, r: as for saturate)",
         ),
         #[cfg(feature = "papers")]
         (
@@ -119,7 +119,7 @@ impl Algorithm {
         (
             Algorithm::Paper(papers::Algorithm::RoundUp),
             "round-up",
-            "reference, with --quasi only: all sequentializations, of each all quasi permutations",
+            "reference, only with --quasi: all quasi permutations of all sequentializations",
         ),
     ];
 
@@ -133,7 +133,7 @@ impl Algorithm {
         Self::ALL.iter().find(|a| same(a.0)).map_or("", |a| a.1)
     }
 
-    /// Why it does not decide whether a history is linearizable, where it decides something else.
+    /// Why it does not decide whether a history is linearizable, if it decides something else.
     fn refusal(self) -> Option<&'static str> {
         match self {
             #[cfg(feature = "papers")]
@@ -165,10 +165,10 @@ impl FromStr for Algorithm {
 pub struct Outcome {
     /// The answer.
     pub verdict: Verdict,
-    /// What decided: `queue-monitor`, `depth-first`.
+    /// The algorithm that decided: `queue-monitor`, `depth-first`.
     pub algorithm: &'static str,
-    /// Why that one: what allowed the monitor, or what stood in its way. Empty where the algorithm
-    /// was named.
+    /// The reason for that algorithm: what allowed the monitor, or what prevented it. Empty if the
+    /// user named the algorithm.
     pub because: String,
     /// Number of parts that were decided on their own.
     pub partitions: usize,

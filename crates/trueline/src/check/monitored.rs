@@ -1,9 +1,9 @@
-//! Decides a part by an exact monitor, where the specification is of a known kind and the history
+//! Decides a part by an exact monitor, if the specification is of a known kind and the history
 //! allows it.
 //!
-//! The claim to be of a kind is tested on all short sequences ([`trust`]); the operations of the
-//! part are put into the words of the kind; [`super::words`] decides. A violation is confirmed by
-//! the reference search like any other.
+//! The claim to be of a kind is tested on all short sequences ([`trust`]). Then the operations of
+//! the part are translated to actions of the kind, and [`super::words`] decides. A violation is
+//! confirmed by the reference search like any other.
 
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -15,15 +15,15 @@ use crate::monitor::{Op, Span};
 use crate::spec::subject::{Claim, Recorded, Subject};
 use crate::spec::{Action, Kind};
 
-/// The longest sequences on which a claim is tested, the values they use, and how far these are
-/// looked for.
+/// The longest sequences on which a claim is tested, the number of values they use, and how many
+/// operations are searched for these.
 const LENGTH: usize = 5;
 const VALUES: usize = 2;
 const LOOK: usize = 20_000;
 
 /// Tests the claim on all sequences of up to five operations on two values of the part: the
-/// specification allows exactly what the model of the kind does. The error says on which sequence
-/// they differ.
+/// specification must allow exactly what the model of the kind allows. An error gives a sequence on
+/// which they differ.
 pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Result<(), String> {
     let mut words = Words::new(claim);
     // One operation for everything that is done: to each value, and without one.
@@ -44,14 +44,15 @@ pub(crate) fn trust(subject: &Subject<'_>, claim: &Claim, indices: &[u32]) -> Re
             }
         }
     }
-    // The values to which most different things are done tell most; the earlier, the better.
+    // Values on which the most different operations act test the most; among these, earlier ones
+    // are preferred.
     let mut values: Vec<(usize, u32)> = variety.into_iter().map(|(v, n)| (n, v)).collect();
     values.sort_unstable_by_key(|&(n, value)| (std::cmp::Reverse(n), value));
     values.truncate(VALUES);
     let is_chosen = |action: &Action<u32>| {
         action.value().is_none_or(|value| values.iter().any(|&(_, v)| v == value))
     };
-    // A scan shows many values: updates and scans are chosen by themselves, and their sequences are
+    // A scan returns many values: updates and scans are chosen separately, and their sequences are
     // shorter.
     let (mut updates, mut scans) = (0, 0);
     let mut first_ones = |action: &Action<u32>| {
@@ -119,7 +120,7 @@ pub(crate) fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// Why the kind's monitor may decide what it decides.
+/// Why the kind's monitor may decide the history.
 pub(super) fn permission(kind: Kind) -> String {
     match kind {
         Kind::Set => "it is a set, and each key is decided on its own".into(),
@@ -158,8 +159,8 @@ pub(super) fn decide(
     Ok(words.decide(&said, budget)?.renamed(|n| index[n as usize]))
 }
 
-/// What an operation is in the words of the kind, if it returned when `returned` says; nothing
-/// where nobody saw it and it changed nothing. The error says why the monitor does not fit.
+/// The action of an operation in the terms of the kind, if it returned at `returned`; `None` if it
+/// was not observed and changed nothing. An error says why the monitor does not fit.
 fn action(
     subject: &Subject<'_>,
     claim: &Claim,

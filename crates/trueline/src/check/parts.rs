@@ -1,5 +1,5 @@
-//! The parts of a history that are decided on their own, what was found out about each, and the
-//! answer for the whole.
+//! The independently decided parts of a history, the finding for each, and the answer for the
+//! whole.
 
 use super::Outcome;
 use crate::budget::Exhausted;
@@ -21,10 +21,10 @@ pub(super) enum PartKind {
     Order(Vec<u32>),
     /// No order: no search got past the return of this operation.
     Stuck(u32),
-    /// No order: a monitor found these operations, and says which one is to blame.
+    /// There is no order: a monitor found these operations and blames one of them.
     Clash {
         operations: Vec<u32>,
-        /// These and everything else that touches their values, where that is not too much.
+        /// These and everything else that touches their values, unless that is too much.
         scene: Vec<u32>,
         reason: Option<Blame>,
         /// Leaving out some of them would make another violation of it, for another reason.
@@ -47,8 +47,8 @@ impl PartAnswer {
     }
 }
 
-/// The parts that can be decided on their own, as ascending indices: by object and key, then by the
-/// keys that the specification tells, unless some operation of the object touches everything.
+/// The independent parts, as ascending indices: by object and key, then by the specification's own
+/// keys, unless some operation of the object touches everything.
 pub(super) fn parts(subject: &Subject<'_>) -> Vec<Vec<u32>> {
     let mut parts = Vec::new();
     for group in history::by_part(&subject.history) {
@@ -80,7 +80,7 @@ pub(super) fn join(history: &Intervals, answers: Vec<Option<PartAnswer>>) -> Out
         ["depth-first", "just-in-time"] => "search",
         _ => "auto",
     };
-    // Where parts differ, what stood in the way of the monitor says most.
+    // If parts differ, the reason that prevented the monitor is the most informative.
     let reasons = || answers.iter().flatten().filter(|a| !a.because.is_empty());
     let because = reasons().find(|a| !a.by.ends_with("monitor")).or_else(|| reasons().next());
     let because = because.map(|a| a.because.clone()).unwrap_or_default();
@@ -116,15 +116,15 @@ pub(super) fn join(history: &Intervals, answers: Vec<Option<PartAnswer>>) -> Out
     Outcome { verdict, algorithm, because, partitions, states: 0 }
 }
 
-/// One order of the whole from an order of each part: every operation gets a moment inside its
-/// interval, the latest call up to and including it in its part's order; moments are compared
-/// across parts. Operations of one moment are of one part and stay as they are. Operations are
-/// numbered by their calls, so a moment is a number, and counting sorts them: O(n).
+/// One order of the whole from an order of each part. Every operation gets a moment within its
+/// interval: the latest call up to and including it in its part's order. Moments are compared
+/// across parts; operations with the same moment belong to one part and keep their order.
+/// Operations are numbered by their calls, so a moment is a number, and counting sort takes O(n).
 pub(crate) fn merge(
     operations: usize,
     orders: impl IntoIterator<Item = impl AsRef<[u32]>> + Clone,
 ) -> Vec<u32> {
-    // How many have a moment; then where the next one of that moment goes.
+    // First how many operations have a moment; then the place of the next one with that moment.
     let mut places = vec![0u32; operations];
     let moment = |latest: &mut u32, &index: &u32| {
         *latest = index.max(*latest);

@@ -14,8 +14,7 @@ use crate::history::{Operation, PENDING};
 use crate::spec::OpaqueState;
 use crate::spec::subject::{Intervals, Recorded, States, Subject};
 
-/// When the operations of a part were called and returned, and what else a search must know of
-/// them.
+/// When the operations of a part were called and returned, and other facts for a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     /// Rank of each call, ascending.
@@ -25,11 +24,11 @@ pub(crate) struct Spans {
     /// True where the operation changes no state: see
     /// [`Spec::observes`](crate::spec::Spec::observes).
     pub(crate) observer: Vec<bool>,
-    /// The operation before it that is pending for ever and equal to it, or itself: equal ones are
+    /// The previous operation that is pending for ever and equal to it, or itself: equal ones are
     /// interchangeable, the earliest goes first.
     pub(crate) earlier_twin: Vec<u32>,
-    /// The first operation that is equal to it, results included, or [`ALONE`]; the same for equal
-    /// ones that overlap. Not told of observers.
+    /// The first operation that is equal to it, including results, or [`ALONE`]; the same for equal
+    /// ones that overlap. Not set for observers.
     pub(crate) class: Vec<u32>,
     /// The returning operations, sorted by return.
     pub(crate) returns: Vec<u32>,
@@ -38,7 +37,7 @@ pub(crate) struct Spans {
 /// No other operation is equal to it.
 pub(crate) const ALONE: u32 = u32::MAX;
 
-/// Open operations that are looked through for an equal one.
+/// At most this many open operations are compared to find an equal one.
 const FEW: usize = 16;
 
 /// Equal operations.
@@ -67,7 +66,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) spans: Spans,
     /// Where to start instead of the specification's initial state.
     start: Option<&'a OpaqueState>,
-    /// What the specification claims to commute counts.
+    /// Whether the specification's claim of what commutes is used.
     reorders: bool,
 }
 
@@ -101,11 +100,11 @@ impl<'a> Problem<'a> {
         let (spec, all) = (&*subject.spec, subject.history.operations());
         let mut operations: Vec<Recorded> = Vec::with_capacity(indices.len());
         let mut spans = Spans::default();
-        // Only operations that overlap can be interchanged: as long as few are open, these are
-        // looked through. Hashing all of them would cost more than the rest of this function.
+        // Only operations that overlap can be interchanged: as long as few are open, they are
+        // compared one by one. Hashing all of them would cost more than the rest of this function.
         let mut open: SmallVec<[u32; FEW]> = SmallVec::new();
         let mut table: Option<HashTable<Equal>> = None;
-        // What an operation is and what it told, as far as that says something.
+        // The operation and its result, if the result matters.
         let content = |operation: Recorded| match operation.has_result {
             true => Recorded { has_result: !spec.says_nothing(operation.index), ..operation },
             false => operation,
@@ -119,7 +118,7 @@ impl<'a> Problem<'a> {
             let operation = Recorded { index, has_result: returned != PENDING };
             let observer = spec.observes(operation);
             if returned == PENDING && observer {
-                // It changes nothing and nobody saw its result.
+                // It changes nothing and its result was not observed.
                 continue;
             }
             let number = operations.len() as u32;
@@ -183,8 +182,7 @@ impl<'a> Problem<'a> {
         Problem { subject, operations, spans, start: None, reorders }
     }
 
-    /// The same part; what the specification claims to commute counts only where the claim is
-    /// trusted.
+    /// The same part, with or without the specification's claim of what commutes.
     pub(crate) fn reordering(self, is_trusted: bool) -> Problem<'a> {
         Problem { reorders: self.reorders && is_trusted, ..self }
     }
@@ -224,7 +222,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// What a search asks of the specification, in numbers of the part.
+/// A search's access to the specification, in numbers of the part.
 pub(crate) struct Stepper<'p> {
     problem: &'p Problem<'p>,
     looks_ahead: bool,
@@ -268,7 +266,7 @@ impl Stepper<'_> {
         self.problem.reorders
     }
 
-    /// True where the operations commute in every state.
+    /// Whether the operations commute in every state.
     #[inline]
     pub(crate) fn commutes(&self, a: u32, b: u32) -> bool {
         let Spans { observer, class, .. } = &self.problem.spans;
@@ -299,12 +297,12 @@ impl Stepper<'_> {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// An order of operation numbers; unused pending operations are left out.
     Order(Vec<u32>),
-    /// There is none: no prefix that holds the return of this operation has one, every shorter
+    /// There is none: no prefix that contains the return of this operation has one, every shorter
     /// prefix has.
     Stuck(u32),
 }
@@ -316,23 +314,23 @@ pub(crate) struct Ticker<'a> {
     steps: u64,
     /// Steps after which this one stops, whatever the budget has left.
     limit: u64,
-    /// Steps at the last look at the budget and at the next, and the time at the last.
+    /// Steps at the last check of the budget and at the next, and the time at the last.
     looked: u64,
     look_at: u64,
     looked_time: Duration,
     /// Passed-over candidates since the last look.
     idle: usize,
-    /// Bytes that others than the one who ticks hold.
+    /// Bytes held by others than the caller of `tick`.
     elsewhere: u64,
 }
 
 impl<'a> Ticker<'a> {
-    /// Steps between two looks at the budget, at most. Fewer where a step takes long: states may be
-    /// large.
+    /// Maximum steps between two checks of the budget. Fewer if a step takes long, because states
+    /// may be large.
     const MOST: u64 = 256;
     /// A look should come about this often.
     const OFTEN: Duration = Duration::from_millis(5);
-    /// Candidates that are passed over between two looks at the budget.
+    /// Candidates that are skipped between two checks of the budget.
     const IDLE: usize = 1 << 16;
 
     pub(crate) fn new(budget: &'a Budget) -> Ticker<'a> {
@@ -360,7 +358,7 @@ impl<'a> Ticker<'a> {
         self
     }
 
-    /// Counts a step; `bytes` is asked only when the budget is.
+    /// Counts a step; `bytes` is called only when the budget is checked.
     #[inline]
     pub(crate) fn tick(&mut self, bytes: impl FnOnce() -> u64) -> Result<(), Exhausted> {
         self.steps += 1;
@@ -393,12 +391,12 @@ impl<'a> Ticker<'a> {
         self.budget.spend(steps)
     }
 
-    /// Tells of tables that the next ticks will not count.
+    /// Reports the size of tables that the next ticks will not count.
     pub(crate) fn set_elsewhere(&mut self, bytes: u64) {
         self.elsewhere = bytes;
     }
 
-    /// Whether the budget, which others may draw on as well, has nothing left.
+    /// Whether the budget, which others may also use, is spent.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.budget.spend(0).is_err()
     }

@@ -18,8 +18,9 @@ pub(crate) enum Refused {
     Exhausted(Exhausted),
 }
 
-/// Says what is wrong with `order` as a linearization of the operations at `indices`, if anything:
-/// every operation that returned is there, none twice, none out of real time order, each legal.
+/// Returns what is wrong with `order` as a linearization of the operations at `indices`, if
+/// anything: every operation that returned must be there, none twice, none out of real-time order,
+/// each legal.
 pub(crate) fn replay(
     subject: &Subject<'_>,
     indices: &[u32],

@@ -1,8 +1,8 @@
-//! `search`: depth-first and just-in-time search advanced in turn, whichever ends first.
+//! `search`: advances depth-first and just-in-time search in turn until one of them ends.
 //!
-//! Depth first wins on long histories with few choices, just in time where early choices are
-//! refuted late. They take turns by counted steps, never by the clock, so the same input gives the
-//! same answer by the same way.
+//! Depth-first search is better for long histories with few choices, just-in-time search if early
+//! choices are refuted late. The turns are counted in steps, never by the clock, so that the same
+//! input gives the same answer in the same way.
 
 use super::depth_first::{DepthFirst, Keys};
 use super::just_in_time::JustInTime;
@@ -22,11 +22,11 @@ pub(crate) enum Which {
 
 /// A decision, or how far it got.
 pub(crate) struct Found {
-    /// `None` where the steps allowed were not enough.
+    /// `None` if the allowed steps did not suffice.
     pub(crate) decision: Result<Option<Decision>, Exhausted>,
     /// Returns that are explained.
     pub(crate) explained: usize,
-    /// Who decided.
+    /// The search that decided.
     pub(crate) by: &'static str,
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn search(
     search_or(problem, ticker, which, limit, &mut || false)
 }
 
-/// The same. Where the first turn of each search decides nothing, `knows` is asked once whether
-/// somebody else knows the answer: if so, the search ends undecided.
+/// The same. If the first turn of each search decides nothing, `knows` is called once. If it
+/// returns true, another method has the answer, and the search ends undecided.
 pub(crate) fn search_or(
     problem: &Problem<'_>,
     ticker: &mut Ticker<'_>,
@@ -98,7 +98,8 @@ fn run<M: Mask>(
     let mut path_states = problem.path_states();
     let mut depth_states = problem.states();
     let mut states = problem.states();
-    // A good history is often explained without ever going back: depth first gets the first word.
+    // A linearizable history often has an order that needs no backtracking, so depth-first search
+    // goes first.
     let mut turn = TURN.max(4 * spans.len() as u64);
     let mut explained = 0;
     let mut asked = false;

@@ -1,9 +1,9 @@
 //! Decides a part by the theory of its object: the algorithm `saturate`, and those of papers.
 //!
-//! A specification that is of a known kind is an object with a theory; its operations are told to
-//! the algorithm event by event, and it answers at every return. What an operation may still do is
-//! told at its call, what it did at its return, so the step at which a violation is seen is one at
-//! which it can be seen.
+//! A specification of a known kind is an object with a theory. The algorithm receives its
+//! operations event by event and answers at every return. The event of a call contains what the
+//! operation may still do, that of a return what it did. So a violation is found at the first step
+//! at which it can be found.
 
 use super::Algorithm;
 use crate::budget::{Budget, Exhausted};
@@ -13,16 +13,16 @@ use crate::theory::Object;
 use crate::theory::events::{self, Event};
 use crate::value::Value;
 
-/// What came of it.
+/// The result of the algorithm.
 pub(super) enum Found {
     /// An order that explains the part, by index.
     Order(Vec<u32>),
-    /// No violation was seen, which proves nothing.
+    /// No violation was found, which proves nothing.
     Nothing,
-    /// A violation, seen when this operation returned, at this step. `is_exact`: by a monitor that
+    /// A violation, found when this operation returned, at this step. `is_exact`: by a monitor that
     /// decides every history.
     Violation { operation: u32, step: u64, is_exact: bool },
-    /// The budget was spent after so many returns.
+    /// The budget was spent after this many returns.
     Exhausted(Exhausted, usize),
 }
 
@@ -36,7 +36,7 @@ pub(super) fn applies(algorithm: Algorithm) -> bool {
     }
 }
 
-/// Tells the part to the algorithm. The error says why it does not fit.
+/// Passes the part to the algorithm. An error says why it does not fit.
 pub(super) fn decide(
     algorithm: Algorithm,
     subject: &Subject<'_>,
@@ -48,14 +48,14 @@ pub(super) fn decide(
     let events = events::events(subject, claim, indices)?;
     let mut monitor = monitor(algorithm, object, &claim.initial, budget)
         .ok_or_else(|| format!("{algorithm} does not decide by a theory"))?;
-    if let Some(found) = tell(&mut *monitor, &events, budget)? {
+    if let Some(found) = feed(&mut *monitor, &events, budget)? {
         return Ok(found);
     }
     let order = monitor.explains().map(|order| order.iter().map(|&n| n as u32).collect());
     Ok(order.map_or(Found::Nothing, Found::Order))
 }
 
-/// The monitor of an object that holds these values at first.
+/// The monitor of an object with these initial values.
 fn monitor<'a>(
     algorithm: Algorithm,
     object: Object,
@@ -73,15 +73,16 @@ fn monitor<'a>(
     }
 }
 
-/// Tells all events; what ended it early.
-fn tell(
+/// Passes all events; returns what ended it early.
+fn feed(
     monitor: &mut dyn Online,
     events: &[Event],
     budget: &Budget,
 ) -> Result<Option<Found>, String> {
     let mut returns = 0;
     for (event, step) in events.iter().zip(1u64..) {
-        // What an event costs grows with the operations before it, so the budget is asked at each.
+        // The cost of an event grows with the operations before it, so the budget is checked at
+        // each.
         if let Err(why) = budget.spend(1) {
             return Ok(Some(Found::Exhausted(why, returns)));
         }

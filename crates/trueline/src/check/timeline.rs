@@ -1,14 +1,14 @@
 //! A cursor over the returns of a part: which operations are open at each of them.
 //!
 //! The *frontier* is the first return that is not explained yet. An operation is open at the
-//! frontier iff it was called before it and did not return before it; only these, and the
+//! frontier iff it was called before it and did not return before it. Only these, and the
 //! operations that are pending for ever, may be linearized next. So a configuration is (frontier,
-//! mask of the open operations that are linearized, state): its size is bounded by the number of
-//! processes, not by the length of the history.
+//! mask of the linearized open operations, state): its size is bounded by the number of processes,
+//! not by the length of the history.
 //!
 //! Each returning operation has a slot from its call to its return; each pending one has a slot of
-//! its own for ever. Moving the cursor costs O(log of the open operations) for every event that is
-//! crossed, and the distance of the event's place from the nearer end of the open ones.
+//! its own for ever. Moving the cursor costs O(log of the number of open operations) for every
+//! crossed event, plus the distance of the event's place from the nearer end of the open ones.
 
 use std::collections::VecDeque;
 
@@ -95,7 +95,7 @@ impl<'a> Timeline<'a> {
         self.pending
     }
 
-    /// Number of operations that were called before the frontier: those with smaller numbers.
+    /// The number of operations that were called before the frontier: those with smaller numbers.
     pub(crate) fn called(&self) -> u32 {
         self.called as u32
     }

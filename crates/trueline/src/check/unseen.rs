@@ -1,16 +1,17 @@
-//! Additions that nothing shows: of collections that are read as a whole, these may leave an
+//! Additions that no read shows: of collections that are read as a whole, these may leave an
 //! explanation.
 //!
 //! Every read of a set may depend on every addition, so [`Touches`](crate::spec::Touches) says that
-//! none may leave. But where no read that is shown shows a value, all that is done to it can be
+//! none may leave. But if no read in the explanation shows a value, all operations on it can be
 //! deleted from any order of the others:
-//! - of a set, the operations on a value that is not there at first and that no read shows;
-//! - of a log in which no append tells its index, an append whose value no read shows;
+//! - of a set, the operations on a value that is not there initially and that no read shows;
+//! - of a log in which no append returns its index, an append whose value no read shows;
 //! - of a text that is never replaced, an append of a text that no read contains.
 //!
-//! An explanation that stays a violation without them is not minimal: unless it shows values whose
-//! additions it leaves out, which makes another violation of what is left. Nothing is left out for
-//! this: words of a specification decide nothing, see [`Vocabulary`](crate::spec::Vocabulary).
+//! An explanation that stays a violation without them is not minimal, unless it shows values whose
+//! additions it leaves out, because then the rest is another violation. Nothing is left out because
+//! of this: the vocabulary of a specification decides nothing, see
+//! [`Vocabulary`](crate::spec::Vocabulary).
 
 use std::collections::HashSet;
 
@@ -19,11 +20,11 @@ use crate::spec::subject::Subject;
 use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 
-/// What may leave together with an operation, if nothing shows it.
+/// The operations that may leave together with this one, if nothing shows it.
 pub(super) fn with(subject: &Subject<'_>, kept: &[u32], index: u32) -> Option<HashSet<u32>> {
     let portrait = subject.spec.portrait()?;
     let act = |i: u32| subject.spec.act(Window::ALL.recorded(&subject.history, i));
-    // Asked for each operation that is shown: of other objects nothing has to be looked at.
+    // Called for each shown operation: for other objects nothing has to be checked.
     let own = match (portrait.family, act(index)?) {
         own @ ((Family::Set, Act::Cell(..))
         | (Family::Log, Act::Append(_, None))

@@ -18,20 +18,19 @@ use crate::spec::OpaqueState;
 use crate::spec::subject::Subject;
 use crate::verdict::{Explanation, Reason, Start, Unknown, Verdict};
 
-/// Steps that shrinking a violation, and confirming it, may take in any case.
+/// Steps that are always allowed for shrinking a violation and for confirming it.
 const ENOUGH: u64 = 12_000;
-/// Steps that confirming a short story may take in any case. Most need a few hundred; a dozen
+/// Steps that are always allowed for confirming a short story. Most need a few hundred; a dozen
 /// operations, most of them pending, need a million.
 const RECHECK: u64 = 1 << 22;
 const SHORT: usize = 24;
 
-/// Parts of more operations than this are not searched for the longest prefix that is fine by
-/// bisection.
+/// In larger parts, the longest linearizable prefix is not searched by bisection.
 pub(super) const MANY: usize = 20_000;
 
 impl Setting<'_> {
     /// Shrinks and explains a violation, and confirms it by a search that shares no search code.
-    /// That may cost about as much again as the decision did, and a little in any case.
+    /// That may cost about as much again as the decision, and always a small amount.
     pub(super) fn violation(&self, indices: &[u32], answer: PartAnswer) -> Verdict {
         let subject = self.subject;
         let effort = answer.steps.max(ENOUGH);
@@ -92,9 +91,8 @@ impl Setting<'_> {
         })
     }
 
-    /// Tells the violation in the words of its kind, where there are such. A claim to be of a kind
-    /// is tested first. `blamed`: where to look first if it is not known which return is the first
-    /// bad one.
+    /// Explains the violation in the terms of its kind, if it has one. A claim to be of a kind is
+    /// tested first. `blamed`: where to start if the first bad return is not known.
     fn by_kind(
         &self,
         operations: &[u32],
@@ -125,8 +123,7 @@ impl Setting<'_> {
         Some((self.as_it_is(operations, first_bad, ticker), sentence))
     }
 
-    /// A violation that a rule found. Whether something can be left out of it is tested, not taken
-    /// from the rule.
+    /// A violation that a rule found. Whether it is minimal is tested, not taken from the rule.
     fn as_it_is(
         &self,
         operations: Vec<u32>,
@@ -139,10 +136,10 @@ impl Setting<'_> {
     }
 
     /// The operation whose return ends the shortest prefix that is a violation, by bisection with
-    /// the monitor, which starts at `likely`: mostly the violation is complete when the last of
-    /// those that are blamed returns, and not before. Not for long histories. (It may come behind
-    /// all operations of the explanation: in a prefix, the results of operations that are still
-    /// open are not known.)
+    /// the monitor. It starts at `likely`, because mostly the violation is complete when the last
+    /// of the blamed operations returns. Not for long histories. (This return may come after all
+    /// operations of the explanation, because in a prefix the results of open operations are
+    /// unknown.)
     fn first_bad_return(&self, indices: &[u32], likely: Option<u32>) -> Option<u32> {
         if indices.len() > MANY || self.source != Source::History {
             return None;
@@ -185,13 +182,13 @@ impl Setting<'_> {
     }
 }
 
-/// Whether the prefix of a collection that only grows is a violation, where the rule fits it.
+/// Whether the prefix of a collection that only grows is a violation, if the rule fits it.
 fn grows_wrong(subject: &Subject<'_>, indices: &[u32], until: u32) -> Option<bool> {
     let ruling = rules::decide_growing(subject, indices, until)?;
     Some(matches!(ruling, Ruling::Violation(_)))
 }
 
-/// True where the reference search finds no order either; false where it did not end in time.
+/// True if the reference search finds no order either; false if it did not end in time.
 fn recheck(
     subject: &Subject<'_>,
     core: &Core,
@@ -221,8 +218,8 @@ fn recheck(
     Ok(true)
 }
 
-/// Explains a violation that was found without decoding the history: `operations` of the subject's,
-/// which holds what there is to tell and nothing else. `is_tested`: see [`super::run::run`].
+/// Explains a violation that was found without decoding the history: `operations` of the subject,
+/// which contains exactly what the explanation needs. `is_tested`: see [`super::run::run`].
 pub(crate) fn explain_clash(
     subject: &Subject<'_>,
     operations: Vec<u32>,

@@ -1,14 +1,14 @@
 //! The reference algorithms `wing-gong` and `wgl`.
 //!
 //! `wing-gong` is the search of Wing and Gong (1993): a doubly linked list of events; take any
-//! operation whose call stands before the first return, lift it out, go on with the rest; put it
+//! operation whose call is before the first return, lift it out, continue with the rest; put it
 //! back when stuck. `wgl` adds Lowe's memo on the full set of linearized operations and the state,
-//! as the popular checkers do. Both are simple on purpose: they are what our own search is measured
-//! and tested against.
+//! as the popular checkers do. Both are deliberately simple: our own search is measured and tested
+//! against them.
 //!
-//! To confirm a violation, `wgl` leaves out what cannot matter, in its own way: of equal operations
-//! that could be taken the one that returns first is, and if the operation that returns first
-//! commutes with everything that could be taken before it, it is taken at once.
+//! To confirm a violation, `wgl` has two reductions of its own: among equal operations that could
+//! be taken, it takes the one that returns first; and if the operation that returns first commutes
+//! with everything that could be taken before it, it is taken at once.
 //!
 //! Cost: `wing-gong` O(n!) steps, `wgl` O(2^n) entries of n/8 bytes in the worst case.
 
@@ -55,7 +55,7 @@ impl Events {
         events
     }
 
-    /// True where another operation that could be taken now goes first.
+    /// Whether another operation that could be taken now goes first.
     fn can_skip(&self, operation: u32, spans: &Spans, stepper: &Stepper<'_>) -> bool {
         let (mut open, mut returns_first) = (Vec::new(), None);
         let mut event = self.next[self.head as usize];
@@ -107,7 +107,7 @@ struct Step {
 pub(crate) enum Reference {
     WingGong,
     Wgl,
-    /// `wgl` without what cannot matter, to confirm a violation.
+    /// `wgl` with its reductions, to confirm a violation.
     Confirming,
 }
 

@@ -1,8 +1,9 @@
-//! Operations in the words of a kind of object, values as numbers; the kind's monitor decides them.
+//! Operations as actions of a kind of object, with values as numbers; the kind's monitor decides
+//! them.
 //!
-//! Knows no specification, so it is compiled once. An order that a monitor gives is replayed
-//! against an object of the kind before anybody sees it. Cost: O(n log n); 16 bytes an operation
-//! besides what the monitor needs.
+//! This module does not depend on the specification, so it is compiled once. An order from a
+//! monitor is replayed against an object of the kind before it is returned. Cost: O(n log n); 16
+//! bytes per operation, besides the needs of the monitor.
 
 mod blame;
 mod dense;
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 use dense::Dense;
 
 use super::problem::Ticker;
-use super::{gaps, tell};
+use super::{gaps, sentences};
 use crate::budget::{Budget, Exhausted};
 use crate::history::PENDING;
 use crate::monitor::{Answer, Blame, Op, Span, Why, container, mutex, pending, priority_queue};
@@ -32,17 +33,18 @@ use crate::value::Value;
 /// Parts of fewer operations than this are not charged to the budget one by one.
 const SMALL: usize = 256;
 
-/// An operation in the words of a kind.
+/// An operation as an action of a kind.
 pub(super) type Word = Op<Action<u32>>;
 
-/// What a monitor found. Operations are numbers of words.
+/// The finding of a monitor. Operations are numbers of words.
 pub(super) enum Found {
     Order(Vec<u32>),
     Violation {
         operations: Vec<u32>,
-        /// These and everything else that touches their values; nothing where that is too much.
+        /// These and everything else that touches their values; `None` if that is too much.
         scene: Vec<u32>,
-        /// Who is wrong and why, for a violation of too many operations to be told by their times.
+        /// Which operation is wrong and why, if the violation has too many operations for an
+        /// explanation by times.
         reason: Option<Blame>,
     },
     Exhausted(Exhausted),
@@ -79,7 +81,7 @@ pub(super) struct Words {
     others: HashMap<Value, u32, FixedState>,
     /// The rank of each value's priority; empty for kinds without.
     priorities: Vec<u32>,
-    /// What the scans of a snapshot object show.
+    /// The values that the scans of a snapshot object return.
     lists: Arc<Lists>,
 }
 
@@ -101,7 +103,7 @@ impl Words {
             words.initial.dedup();
         }
         if words.kind == Kind::Register && words.initial.is_empty() {
-            // A register that is not told otherwise holds nil.
+            // A register without another initial value holds nil.
             words.initial = vec![words.number(&Value::Nil)];
         }
         words
@@ -126,7 +128,7 @@ impl Words {
         number
     }
 
-    /// Makes room for the values of so many operations, most whole numbers among them in this
+    /// Makes room for the values of this many operations, most of whose whole numbers are in this
     /// range.
     pub(super) fn reserve(&mut self, operations: usize, range: Option<RangeInclusive<i64>>) {
         let Some(range) = range else { return };
@@ -134,7 +136,7 @@ impl Words {
             self.ints.reserve(operations / 2);
             return;
         };
-        // What has a number already keeps it.
+        // Values that already have a number keep it.
         self.ints.retain(|&n, number| match dense.place(n) {
             Some(place) => {
                 *place = *number;
@@ -147,7 +149,7 @@ impl Words {
 
     fn number(&mut self, value: &Value) -> u32 {
         let place = match value {
-            // Whole numbers are what histories are made of: their own tables spare a look at the
+            // Histories consist mostly of whole numbers: tables of their own avoid hashing the
             // value.
             &Value::Int(n) => match self.dense.place(n) {
                 Some(place) => place,
@@ -155,15 +157,15 @@ impl Words {
             },
             value => self.others.entry_ref(value).or_insert(u32::MAX),
         };
-        // Which of the two it is cannot be foretold, so no branch: a wrong guess would wait for the
-        // memory each time.
+        // No branch here, because it would be unpredictable: each misprediction would wait for the
+        // memory.
         let fresh = *place == u32::MAX;
         *place = hint::select_unpredictable(fresh, self.count, *place);
         self.count += u32::from(fresh);
         *place
     }
 
-    /// All values are known: ranks them, and lets go of what is not needed any more.
+    /// After the last value: ranks the values, and frees what is not needed any more.
     pub(super) fn rank_values(&mut self) {
         let (ints, others) = (std::mem::take(&mut self.ints), std::mem::take(&mut self.others));
         let dense = std::mem::take(&mut self.dense);
@@ -189,7 +191,7 @@ impl Words {
         let sparse = small.len();
         small.extend(dense.numbered());
         if sparse > 0 {
-            // Two ascending runs: merging them is what the stable sort does.
+            // Two ascending runs, which the stable sort merges.
             small.sort();
         }
         let mut large: Vec<(Value, u32)> = others.into_iter().collect();
@@ -213,7 +215,7 @@ impl Words {
     }
 
     /// The sequential object at its start, for actions on these values: of a set, only these count.
-    /// Values are ranked where the kind has priorities.
+    /// Values are ranked if the kind has priorities.
     pub(super) fn start(&self, values: impl Iterator<Item = u32>) -> Items<u32> {
         if self.kind == Kind::Set {
             let mut initial: SmallVec<[u32; 4]> = SmallVec::new();
@@ -228,12 +230,12 @@ impl Words {
         self.kind.start(&initial)
     }
 
-    /// Performs an action, its values ranked; false where it is not legal.
+    /// Performs an action with ranked values; returns false if it is not legal.
     pub(super) fn apply(&self, state: &mut Items<u32>, action: Action<u32>) -> bool {
         self.kind.apply(state, action, &self.lists)
     }
 
-    /// True where a set has this value from the start.
+    /// Whether a set contains this value initially.
     fn holds(&self, value: u32) -> bool {
         self.initial.binary_search(&value).is_ok()
     }
@@ -243,7 +245,7 @@ impl Words {
         self.priorities.get(*value as usize).copied().unwrap_or(*value)
     }
 
-    /// Decides, or says why the monitor does not fit. Call [`Words::rank_values`] first.
+    /// Decides, or returns why the monitor does not fit. Call [`Words::rank_values`] first.
     pub(super) fn decide(&self, words: &[Word], budget: &Budget) -> Result<Found, String> {
         match self.decide_in_stretches(words, gaps::STRETCH, budget) {
             Some(found) => found,
@@ -251,7 +253,7 @@ impl Words {
         }
     }
 
-    /// Decides stretches of a container between moments at which it can be taken to be empty, where
+    /// Decides the stretches of a container between moments when it can be taken to be empty, if
     /// there are such moments. The first violation counts.
     pub(super) fn decide_in_stretches(
         &self,
@@ -305,7 +307,7 @@ impl Words {
         Ok(Found::Order(order))
     }
 
-    /// Some of the words alone, with ranks and values that start at zero.
+    /// Some of the words, with ranks and values that start at zero.
     fn part(&self, words: &[Word], numbers: &[u32], is_first: bool) -> (Words, Vec<Word>) {
         let each = || numbers.iter().map(|&n| &words[n as usize]);
         let (mut call, mut least, mut count) = (u32::MAX, u32::MAX, 0);
@@ -340,8 +342,7 @@ impl Words {
         (part, said.collect())
     }
 
-    /// Decides without cutting. `ends_empty`: something is to follow that starts with nothing
-    /// inside.
+    /// Decides without cutting. `ends_empty`: another stretch follows, which starts empty.
     pub(super) fn decide_whole(
         &self,
         words: &[Word],
@@ -377,7 +378,7 @@ impl Words {
         })
     }
 
-    /// True where no two operations overlap, and their one order is legal.
+    /// Whether no two operations overlap, and their only order is legal.
     pub(super) fn is_sequential(&self, words: &[Word]) -> bool {
         if !words.windows(2).all(|pair| pair[0].span.returned < pair[1].span.call) {
             return false;
@@ -386,8 +387,8 @@ impl Words {
         words.iter().all(|word| self.apply(&mut state, word.action.map(|v| self.ranked(v))))
     }
 
-    /// Runs the monitor of the kind; `None` where the budget is spent, an error where it does not
-    /// fit.
+    /// Runs the monitor of the kind; returns `None` if the budget is spent, an error if the monitor
+    /// does not fit.
     fn monitor(
         &self,
         words: &[Word],
@@ -484,8 +485,8 @@ impl Words {
         Ok(Some(monitor(&operations, &self.initial)))
     }
 
-    /// All operations of the first value that came out more often than it can have gone in, if
-    /// there is one: a violation whatever the order, even where values repeat.
+    /// All operations of the first value that was removed more often than it can have been
+    /// inserted, if there is one: a violation in any order, even if values repeat.
     fn overdrawn(&self, words: &[Word]) -> Option<Vec<u32>> {
         let mut balance: HashMap<u32, i64, FixedState> = HashMap::default();
         for &value in &self.initial {
@@ -507,8 +508,8 @@ impl Words {
         Some(numbers.collect())
     }
 
-    /// Replays an order against the model: every returned operation once, in real time order, each
-    /// legal, and nothing left where something else is to follow.
+    /// Replays an order against the model: every returned operation once, in real-time order, each
+    /// legal, and nothing left inside if another stretch follows.
     pub(super) fn replay(
         &self,
         words: &[Word],
@@ -544,8 +545,8 @@ impl Words {
         }
     }
 
-    /// The operations and everything else that touches their values, so that what is told of them
-    /// is true of the whole history; nothing where that is too much.
+    /// The operations and everything else that touches their values, so that statements about them
+    /// hold for the whole history; `None` if that is too much.
     fn scene(&self, words: &[Word], operations: &[u32]) -> Vec<u32> {
         let mut touched: HashMap<u32, (), FixedState> = HashMap::default();
         for value in operations.iter().filter_map(|&n| words[n as usize].action.value()) {
@@ -561,14 +562,14 @@ impl Words {
         };
         let others = (0..words.len() as u32).filter(|&n| belongs(&words[n as usize]));
         let mut scene = operations.to_vec();
-        scene.extend(others.take(tell::MOST + 1));
+        scene.extend(others.take(sentences::MOST + 1));
         scene.sort_unstable();
         scene.dedup();
-        if scene.len() > tell::MOST { Vec::new() } else { scene }
+        if scene.len() > sentences::MOST { Vec::new() } else { scene }
     }
 
-    /// Operations on values that were there from the start belong to every violation of a
-    /// container: without them these values would stay inside for ever.
+    /// Operations on initial values belong to every violation of a container: without them these
+    /// values would stay inside for ever.
     fn add_initial(&self, words: &[Word], operations: &mut Vec<u32>) {
         if self.initial.is_empty() {
             return;

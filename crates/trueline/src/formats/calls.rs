@@ -1,15 +1,15 @@
 //! `[1] call push(a)` and `[1] return`, in two meanings of the number.
 //!
-//! In `calls` (Violin's logs) it is the *operation*: no number is called twice, and operations get
-//! lanes, always the lowest free one; an operation that never returns keeps its lane. In `limo` it
-//! is the *thread*: it calls again once it returned, and a thread that calls without having
-//! returned leaves its earlier call pending for ever. There, too, the value of a removal may stand
-//! on its call line, before a bare return: `[0] call pop(?<0,0>)` then `[0] return`.
+//! In `calls` (Violin's logs) the number is the *operation*: no number is called twice, and
+//! operations get lanes, always the lowest free one; an operation that never returns keeps its
+//! lane. In `limo` it is the *thread*: it calls again after it returned, and if a thread calls
+//! without having returned, its earlier call is pending for ever. In `limo` the value of a removal
+//! may also be on its call line, before a bare return: `[0] call pop(?<0,0>)` then `[0] return`.
 //!
 //! `# @object atomic-queue` names the specification; other lines that start with `#` are comments.
-//! An argument is whatever stands in the parentheses, as one value; `call push 1` and `call pop()`
-//! are fine. `return empty` and a bare `return` have the result nil. A method's name is kept as it
-//! is.
+//! The argument is the text in the parentheses, as one value; `call push 1` and `call pop()` are
+//! allowed. `return empty` and a bare `return` have the result nil. Method names are kept
+//! unchanged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -134,7 +134,7 @@ pub(super) fn is_removal(method: &[u8]) -> bool {
     NAMES.iter().any(|name| method.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// True where removals return a value rather than being told which one to remove.
+/// Whether removals return a value, as opposed to having the removed value as an argument.
 pub(super) fn removals_return(object: &[u8]) -> bool {
     let name = object.split(|&b| b == b':').next().unwrap_or(object);
     let name = name.strip_prefix(b"atomic-").unwrap_or(name);
@@ -182,11 +182,10 @@ fn parse<'a>(line: &Piece<'a>) -> Result<Line<'a>, Error> {
     })
 }
 
-/// Takes a line apart; the error is the rest of the line where it is wrong, and what was expected
-/// there.
+/// Parses a line; an error is the rest of the line where it is wrong, and what was expected there.
 pub(super) fn parse_line(whole: &[u8]) -> Result<Line<'_>, (&[u8], &'static str)> {
     const EXPECTED: &str = "`[number] call method(argument)` or `[number] return result`";
-    // Errors are told by what is left, so that nothing may be trimmed at the end later.
+    // The rest of the line locates an error, so nothing may be trimmed at the end later.
     let line = whole.trim_ascii();
     if line.is_empty() {
         return Ok(Line::Blank);

@@ -1,9 +1,9 @@
 //! Recognises formats by their content.
 //!
-//! The first line that is neither blank nor a comment decides, except that log text may stand
-//! before the operation lines of a Jepsen log. `calls` and `limo` look alike: a number that is
-//! called again makes it `limo`, and so does a value without parentheses or on the call of a
-//! removal; a file without any of these is taken for `calls`, which then means the same.
+//! The first line that is neither blank nor a comment decides, except that log text may precede the
+//! operation lines of a Jepsen log. `calls` and `limo` look alike: a number that calls again means
+//! `limo`, and so does a value without parentheses or on the call of a removal. A file without any
+//! of these is read as `calls`, which then means the same.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -13,8 +13,8 @@ use super::edn::Cursor;
 use super::lexis::int;
 use super::{Format, jepsen_log, wing_gong};
 
-/// The format of a history that starts with these bytes; some 64 KiB of them are enough. `None`
-/// where no format fits.
+/// The format of a history that starts with these bytes; some 64 KiB suffice. `None` if no format
+/// fits.
 pub fn detect(head: &[u8]) -> Option<Format> {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     let valid = std::str::from_utf8(head).map_or_else(|error| error.valid_up_to(), str::len);
@@ -97,7 +97,7 @@ fn one_line(line: &[u8], bare: &[u8], head: &[u8], start: usize) -> Option<Forma
     wing_gong::parse(bare).is_ok().then_some(Format::WingGong)
 }
 
-/// With or without `:key`, as the first map of a client shows; `None` where there is no map.
+/// With or without `:key`, according to the first map of a client; `None` if there is no map.
 fn edn(rest: &[u8]) -> Option<Format> {
     let mut at = 0;
     let mut maps = false;
@@ -125,7 +125,7 @@ fn edn(rest: &[u8]) -> Option<Format> {
 fn numbered(head: &[u8]) -> Format {
     let mut called = HashSet::<i64, FixedState>::default();
     let mut removals = true;
-    // What the file itself says counts.
+    // The file's own declaration decides.
     let named = |format: &[u8]| {
         let is = |line: &[u8]| {
             let comment = line.trim_ascii().strip_prefix(b"#").map(<[u8]>::trim_ascii);

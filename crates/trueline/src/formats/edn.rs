@@ -1,11 +1,11 @@
 //! The syntax of EDN, as far as histories need it: skipping forms without building them, and
 //! values.
 //!
-//! A [`Cursor`] walks over a slice that may end anywhere: it then says [`Stop::Incomplete`], and
-//! the caller reads on and starts the form again. Commas, comments and `#_` discards are white
+//! A [`Cursor`] walks over a slice that may end anywhere: then it returns [`Stop::Incomplete`], and
+//! the caller reads more and starts the form again. Commas, comments and `#_` discards are white
 //! space; a tag is skipped and its value kept. Keywords keep their colon (`:a` becomes the text
-//! `:a`), so that they differ from strings; symbols, and characters become texts. Numbers may be of
-//! any size, with fractions; ratios are refused. Sets become sorted lists, maps sorted lists of
+//! `:a`), so that they differ from strings; symbols and characters become texts. Numbers may be of
+//! any size, with fractions; ratios are rejected. Sets become sorted lists, maps sorted lists of
 //! pairs.
 //!
 //! Cost: linear. Nesting deeper than [`DEPTH`] is an error.
@@ -48,13 +48,13 @@ const ENDS_TOKEN: [bool; 256] = {
 };
 
 impl<'a> Cursor<'a> {
-    /// At an offset of a slice; `last` where no input follows it.
+    /// A cursor at an offset of a slice; `last` if no input follows it.
     pub(crate) fn new(data: &'a [u8], at: usize, last: bool) -> Cursor<'a> {
         Cursor { data, at, last }
     }
 
-    /// Passes white space, comments and discarded forms; the byte behind them, `None` at the end of
-    /// the input.
+    /// Skips white space, comments and discarded forms; returns the next byte, or `None` at the end
+    /// of the input.
     #[inline]
     pub(crate) fn next(&mut self, depth: usize) -> Result<Option<u8>, Stop> {
         loop {
@@ -342,7 +342,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A token as a value; `None` where it is none.
+/// A token as a value; `None` if it is not one.
 fn scalar(token: &[u8], builder: &mut Builder) -> Option<Value> {
     let is_number = match token {
         [] => return None,

@@ -1,8 +1,8 @@
-//! Histories in EDN: one map an event, one a line or all of them in one vector or list.
+//! Histories in EDN: one map per event, one per line or all of them in one vector or list.
 //!
-//! Keys that do not matter (`:time`, `:index`, `:error`, `:node`) are skipped without building
-//! their values, and so are the events of processes that are keywords, such as `:nemesis`: they are
-//! no clients. With `:key` beside `:value` (format `edn-kv`), the key is the first argument.
+//! Irrelevant keys (`:time`, `:index`, `:error`, `:node`) are skipped without building their
+//! values, and so are the events of processes that are keywords, such as `:nemesis`, because they
+//! are not clients. With `:key` beside `:value` (format `edn-kv`), the key is the first argument.
 
 use std::io::Read;
 
@@ -38,7 +38,7 @@ impl Field<'_> {
     }
 }
 
-/// The fields of a map that matter; no bytes where one is missing.
+/// The relevant fields of a map; a missing one has no bytes.
 #[derive(Default)]
 struct Fields<'a> {
     process: Field<'a>,
@@ -48,7 +48,7 @@ struct Fields<'a> {
     key: Field<'a>,
 }
 
-/// Where the reader is between two maps.
+/// The position of the reader between two maps.
 enum Step {
     /// A map that was taken in or skipped, or a bracket around them.
     Taken,
@@ -70,7 +70,7 @@ pub(crate) fn read<R: Read>(
     keys: Keys,
     keyed: bool,
 ) -> Result<History, Error> {
-    // Where the key has a field of its own, no value carries one.
+    // If the key has a field of its own, values carry no keys.
     let keys = if keyed { Keys::No } else { keys };
     let mut reader = Reader { recorder: Recorder::new(keys), keyed, around: Around::Nothing };
     loop {
@@ -94,7 +94,7 @@ pub(crate) fn read<R: Read>(
                 }
             }
             Err(Stop::Bad(at, message)) => {
-                // The message repeats what follows: let there be enough of it.
+                // The message quotes the following text, so enough of it must be read.
                 if source.data().len() - at.min(source.data().len()) < LOOKAHEAD && source.more() {
                     continue;
                 }
@@ -117,8 +117,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// One map, or one bracket around the maps. `Stop`: the syntax is wrong or goes on in the next
-    /// chunk; nothing was taken in. `Error`: the event does not fit the history.
+    /// One map, or one bracket around the maps. `Stop`: the syntax is wrong or continues in the
+    /// next chunk; nothing was consumed. `Error`: the event does not fit the history.
     fn step<R: Read>(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -206,8 +206,7 @@ impl Reader {
         }
     }
 
-    /// The event that the fields of a map make; its place is not yet known. The map starts at
-    /// `start`.
+    /// The event in the fields of a map; its line is not known yet. The map starts at `start`.
     fn event<'a>(&mut self, fields: &Fields<'a>, start: usize) -> Result<Event<'a>, Stop> {
         let lacks = |field: &Field<'_>| field.bytes.is_empty();
         if lacks(&fields.process)
@@ -237,7 +236,7 @@ impl Reader {
         if !matches!(process, Value::Int(_) | Value::Text(_)) {
             return fields.process.bad("the number of a process");
         }
-        // The value of an event that did not return says nothing.
+        // The value of an event that did not return has no meaning.
         let matters = matches!(kind, Type::Invoke | Type::Ok);
         let value = match fields.value.bytes {
             [] => Value::Nil,

@@ -1,8 +1,8 @@
-//! Events one by one: our JSON Lines as a stream that need not end, read and written.
+//! Single events: our JSON Lines as a stream that need not end, read and written.
 //!
-//! [`read`](super::read) builds a history; this holds a chunk of the input and nothing else. Only
-//! lines that are events can be streamed: a line with `start` and `end` tells of a call when it is
-//! long past.
+//! [`read`](super::read) builds a history; this keeps only a chunk of the input. Only lines that
+//! are events can be streamed: a line with `start` and `end` describes a call long after it was
+//! made.
 
 use std::io::{self, Read, Write};
 
@@ -16,20 +16,20 @@ use crate::value::Value;
 /// A line of a stream. Processes, methods and objects are numbers of its [`EventReader`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventLine {
-    /// Whose event it is.
+    /// The process of the event.
     pub process: u32,
-    /// What the process does.
+    /// The event.
     pub event: Event<Call, Value>,
-    /// The time, where the line tells one as a whole number.
+    /// The time, if the line gives one as a whole number.
     pub time: Option<i64>,
     /// Where the line stands.
     pub at: Position,
 }
 
-/// Why there is no event.
+/// The reason why there is no event.
 #[derive(Debug)]
 pub enum EventError {
-    /// This line is wrong; the next one may be fine.
+    /// This line is wrong; the next one may be correct.
     Line(Error),
     /// Nothing more can be read.
     Input(Error),
@@ -52,7 +52,7 @@ impl<R: Read> EventReader<R> {
         self.lines.spec()
     }
 
-    /// True where the next event has to be waited for.
+    /// Whether reading the next event would block.
     pub fn must_wait(&self) -> bool {
         !self.source.has_line()
     }
@@ -101,7 +101,7 @@ impl<W: Write> EventWriter<W> {
         EventWriter { out, text }
     }
 
-    /// An event of a process. The format tells one object only.
+    /// Writes an event of a process. The format has only one object.
     pub fn event(&mut self, process: u32, event: &Generated<'_>) -> io::Result<()> {
         self.process(process);
         match event {

@@ -2,18 +2,19 @@
 //! `0 1 5 ENQ 10` is process, start, end, method and value (format `intervals-pid`).
 //!
 //! A line such as `# stack` names the specification; other lines that start with `#` are comments.
-//! All operations returned. Methods are lower-cased. What the values mean depends on the method:
+//! All operations returned. Methods are lower-cased. The meaning of the values depends on the
+//! method:
 //!
 //! - an insertion (`push`, `enq`, `insert`, `push_front`, ...) has its value as the argument;
-//! - a removal or a peek (`pop`, `deq`, `poll`, `peek_back`, ...) has it as the result, `-1`
-//!   meaning empty (nil), so that an insertion of -1 is refused: it would come out as nil;
+//! - a removal or a peek (`pop`, `deq`, `poll`, `peek_back`, ...) has it as the result, and `-1`
+//!   means empty (nil). So an insertion of -1 is rejected: its removal would be read as nil;
 //! - with two values, the second 0 or 1 (`insert 4 1 ...`), the operations of a set have an
-//!   argument and a truth value;
-//! - `incr` and `decr` of a semaphore have a truth value as the result;
+//!   argument and a boolean;
+//! - `incr` and `decr` of a semaphore have a boolean result;
 //! - `read_modify_write old new` becomes `rmw` with two arguments.
 //!
-//! Where an interval ends when another one starts, they overlap in `intervals`; in `intervals-pid`
-//! the one that ends comes first.
+//! If an interval ends when another one starts, they overlap in `intervals`; in `intervals-pid` the
+//! one that ends comes first.
 
 use std::io::Read;
 
@@ -25,7 +26,7 @@ use super::source::{Piece, Source};
 use crate::history::{Args, Builder, Call, Error, History, Part, Ties};
 use crate::value::Value;
 
-/// Reads a history; `named` where rows start with a process.
+/// Reads a history; `named` if rows start with a process.
 pub(crate) fn read<R: Read>(source: &mut Source<R>, named: bool) -> Result<History, Error> {
     let mut builder = Builder::new();
     let part = builder.part(Part::default());

@@ -1,16 +1,17 @@
-//! What the events of Jepsen mean, whichever file they stand in.
+//! The meaning of Jepsen's events, in whichever kind of file they are.
 //!
 //! - `:ok` returns, `:fail` did not happen, `:info` is pending for ever.
 //! - A call without a value, or with nil, has no argument. A cas `[old new]` has two. Any other
-//!   value is one.
-//! - [Observers](is_observer) such as `read` and `deq` have no argument, whatever their call shows
-//!   (some files fill it in afterwards), and return the value of their `:ok`. Of all others the
-//!   `:ok` repeats the value of the call; another value there is a result.
+//!   value is one argument.
+//! - [Observers](is_observer) such as `read` and `deq` have no argument, even if their call shows a
+//!   value (some files fill it in afterwards), and return the value of their `:ok`. The `:ok` of
+//!   any other operation repeats the value of the call; if it has another value, that is a result.
 //! - Objects with keys of their own ([`Keys::Arguments`]): a `get` is called with the key, `k` or
 //!   `[k nil]`, and returns the value, `v` or `[k v]`.
-//! - Independent keys: each value is `[k v]`, and a cas `[k [old new]]`. Where nobody says whether
-//!   they are there, the events are taken as having keys until one of them cannot; then what was
-//!   read so far is [put back](Builder::forget_keys), so that no event is held for the decision.
+//! - Independent keys: each value is `[k v]`, and a cas `[k [old new]]`. If the user does not say
+//!   whether there are keys, the events are read as having keys until one of them cannot have one;
+//!   then the earlier events are [corrected](Builder::forget_keys), so that no event has to wait
+//!   for the decision.
 
 use super::Keys;
 use crate::history::{Args, Builder, Call, Error, History, Part, Position};
@@ -74,9 +75,9 @@ pub(crate) fn is_observer(method: &str) -> bool {
 pub(crate) struct Recorder {
     pub(crate) builder: Builder,
     split: Split,
-    /// True where the object itself has keys.
+    /// Whether the object itself has keys.
     keyed: bool,
-    /// What the open `get` of each process was called with, where that was not nil.
+    /// The argument of the open `get` of each process, if it was not nil.
     filled: Vec<Option<Value>>,
     /// Shapes of the methods, by number.
     shapes: Vec<Shape>,
@@ -157,7 +158,7 @@ impl Recorder {
         let at = event.at;
         self.matches(process, event.method, at)?;
         let Some(open) = self.builder.open_operation(process) else {
-            // The builder says what is wrong with it.
+            // The builder reports the error.
             return self.builder.returns(process, Value::Nil, at).map(drop);
         };
         let mut value = event.value;
@@ -166,7 +167,7 @@ impl Recorder {
             let key = &self.builder.part_of(open).key;
             match value.as_list() {
                 Some([its_key, rest]) if its_key == key => value = rest.clone(),
-                // Nothing is said: nothing to take apart. What an observer saw is always said.
+                // There is no value to split. An observer always has a value.
                 None if value.is_nil() && !(observes && self.split == Split::SoFar) => {}
                 _ if self.split == Split::SoFar => self.unsplit(),
                 _ => {
@@ -177,7 +178,7 @@ impl Recorder {
                 }
             }
         }
-        // Some tools fill in the result where the call stands. Anything else there is a key.
+        // Some tools write the result at the call. Any other value there is a key.
         let filled = self.filled.get_mut(process as usize).and_then(Option::take);
         if let Some(filled) = filled.filter(|filled| *filled != value) {
             let message = format!(
@@ -200,7 +201,7 @@ impl Recorder {
         self.builder.returns(process, result, at).map(drop)
     }
 
-    /// Takes the key off a value, where there are keys.
+    /// Splits the key off a value, if there are keys.
     fn split(
         &mut self,
         value: Value,
@@ -230,7 +231,7 @@ impl Recorder {
         }
     }
 
-    /// There are no keys after all: puts them back into the values.
+    /// There are no keys after all: merges them back into the values.
     fn unsplit(&mut self) {
         self.split = Split::No;
         self.whole = None;
@@ -306,21 +307,21 @@ fn args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
 /// The arguments of a call on an object with keys of its own: a key, or a key and a value.
 fn key_args(shape: Shape, value: Value, at: Position) -> Result<Args, Error> {
     match value.as_list() {
-        // What is to be filled in by the result.
+        // A placeholder for the result.
         Some([key, Value::Nil]) => Ok(Args::One(key.clone())),
         _ if shape == Shape::Observer && !value.is_nil() => Ok(Args::One(value)),
         _ => args(shape, value, at),
     }
 }
 
-/// Methods of a map that return the former value, which may be the one that they were called with.
-pub(crate) fn tells_former_value(method: &str) -> bool {
+/// Methods of a map that return the former value, which may equal their argument.
+pub(crate) fn returns_former_value(method: &str) -> bool {
     matches!(method, "swap" | "replace" | "get_and_put" | "get-and-put")
 }
 
-/// The result of a call on an object with keys of its own, without the key that it repeats.
+/// The result of a call on an object with keys of its own, without the repeated key.
 fn key_result(shape: Shape, method: &str, args: &Args, value: Value) -> Value {
-    if shape != Shape::Observer && !tells_former_value(method) && echoes(args, false, &value) {
+    if shape != Shape::Observer && !returns_former_value(method) && echoes(args, false, &value) {
         return Value::Nil;
     }
     let key = match args.as_slice() {
@@ -340,7 +341,7 @@ fn keyed_args(shape: Shape, key: Value, value: Value, at: Position) -> Result<Ar
     Ok(Args::from(all))
 }
 
-/// True where the value of an `:ok` repeats that of the call, or says nothing.
+/// Whether the value of an `:ok` repeats that of the call, or is empty.
 fn echoes(args: &Args, keyed: bool, value: &Value) -> bool {
     match &args.as_slice()[usize::from(keyed).min(args.as_slice().len())..] {
         _ if value.is_nil() => true,

@@ -1,10 +1,10 @@
 //! The log of a Jepsen run: `INFO  jepsen.util - 0<TAB>:invoke<TAB>:cas<TAB>[1 2]`.
 //!
-//! A line is an operation line if it holds, between tabs or blanks, a process (a number or a
-//! keyword), a type (`:invoke`, `:ok`, `:fail`, `:info`) and an operation (a keyword); the value is
-//! the EDN form behind them. Other lines are log text and skipped, as are those of processes that
-//! are keywords. Behind `:info` stands a reason such as `:timed-out` in place of the value. What
-//! the events mean is told in [`jepsen`](super::jepsen).
+//! An operation line contains, between tabs or blanks, a process (a number or a keyword), a type
+//! (`:invoke`, `:ok`, `:fail`, `:info`) and an operation (a keyword); the value is the EDN form
+//! after them. Other lines are log text and skipped, as are those of processes that are keywords.
+//! After `:info` there is a reason such as `:timed-out` in place of the value.
+//! [`jepsen`](super::jepsen) describes the meaning of the events.
 
 use std::io::Read;
 
@@ -60,7 +60,7 @@ pub(super) struct Columns<'a> {
     value_at: usize,
 }
 
-/// Takes an operation line apart; `None` for other lines.
+/// Parses an operation line; `None` for other lines.
 pub(super) fn columns(line: &[u8]) -> Option<Columns<'_>> {
     let mut previous: Option<(usize, &[u8])> = None;
     let mut at = 0;
@@ -86,7 +86,7 @@ fn is_process(token: &[u8]) -> bool {
     number || (token.len() > 1 && token[0] == b':')
 }
 
-/// The next token from an offset and where it starts.
+/// The next token after an offset, and its start.
 fn token(line: &[u8], from: usize) -> Option<(usize, &[u8])> {
     let start = from + line[from..].iter().position(|b| !b.is_ascii_whitespace())?;
     let length = line[start..].iter().position(u8::is_ascii_whitespace);

@@ -1,14 +1,13 @@
 //! The syntax of JSON within one line: a cursor over bytes, values without objects.
 //!
 //! Numbers may be of any size, with fractions. Objects as values are an error, as is nesting deeper
-//! than [`DEPTH`]. Cost: linear, without allocation for numbers and for texts that were seen
-//! before.
+//! than [`DEPTH`]. Cost: linear, without allocation for numbers and for texts that were met before.
 
 use super::lexis::{DEPTH, found, int, number, string, text, unescape};
 use crate::history::Builder;
 use crate::value::Value;
 
-/// What is wrong and at which offset.
+/// The error, and its offset.
 pub(crate) type Bad = (usize, String);
 
 /// A place in a line of JSON.

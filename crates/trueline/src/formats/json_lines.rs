@@ -6,11 +6,11 @@
 //! {"process":0,"return":null}
 //! ```
 //!
-//! The first line may be a header with the schema and the specification. A history is made of
+//! The first line may be a header with the schema and the specification. A history consists of
 //! events (`call`, `return`, `fail`, `unknown`) in the order of the lines, or of operations with
-//! `start` and `end`, never of both. Where an interval ends when another one starts, they overlap.
-//! A field that nobody knows is an error, so that a typing error is not lost; `index` and `note`
-//! are for others and skipped, and so is `time`, unless streams are merged by it.
+//! `start` and `end`, never of both. If an interval ends when another one starts, they overlap. An
+//! unknown field is an error, so that a typing error is not overlooked. `index` and `note` are for
+//! other tools and skipped, and so is `time`, unless streams are merged by it.
 
 use std::io::Read;
 
@@ -41,7 +41,7 @@ struct Fields {
     key: Option<Value>,
     start: Option<i64>,
     end: Option<i64>,
-    /// Only where it is a whole number.
+    /// Only if it is a whole number.
     time: Option<i64>,
     /// Schema and specification; in a box, as only a header has them.
     header: Option<Box<Header>>,
@@ -53,9 +53,9 @@ struct Header {
     spec: Option<String>,
 }
 
-/// An event as nearly all lines have it, written without blanks and with small numbers: taken apart
-/// without looking at each field by name. The general way reads the same from such a line; it takes
-/// twice as long.
+/// A fast path for the form of nearly all events, without blanks and with small numbers, which does
+/// not compare field names one by one. The general path gives the same result for such a line, but
+/// takes twice as long.
 struct Plain<'a> {
     process: i64,
     /// On the only object; the method by its name.
@@ -113,7 +113,7 @@ fn natural(rest: &mut &[u8]) -> Option<i64> {
     is_usual.then_some(n)
 }
 
-/// What the lines so far are.
+/// The style of the lines so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Nothing,
@@ -162,7 +162,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The event in the numbers of the builder, and whose it is.
+    /// The event in the numbers of the builder, and its process.
     fn plain(&mut self, Plain { process, event }: Plain<'_>) -> (u32, Event<Call, Value>) {
         let process = self.builder.process(&Value::Int(process));
         let event = match event {
@@ -223,7 +223,7 @@ impl Reader {
                 let is_text = json.next() == Some(b'"');
                 let at = json.at;
                 let process = json.value(builder, 1)?;
-                // A number that became a text is too long, or none that counts.
+                // A number that was read as a text is too long, or invalid.
                 if !is_text && !matches!(process, Value::Int(_)) {
                     json.at = at;
                     return json.bad("the number or name of a process");
@@ -412,7 +412,7 @@ impl Reader {
     }
 }
 
-/// The end of an operation that a line tells of.
+/// The end of an operation, according to a line.
 fn outcome(result: Option<Value>, failed: bool, unknown: bool) -> Option<Event<Call, Value>> {
     match result {
         Some(result) => Some(Event::Return(result)),
@@ -422,15 +422,15 @@ fn outcome(result: Option<Value>, failed: bool, unknown: bool) -> Option<Event<C
     }
 }
 
-/// Lines of which each that it reads stands alone: no history is built. The builder only numbers
-/// processes, methods and objects. See [`super::events`].
+/// Reads each line separately: no history is built. The builder only numbers processes, methods and
+/// objects. See [`super::events`].
 pub(super) struct Lines {
     reader: Reader,
     spec: Option<String>,
     general: u32,
 }
 
-/// Texts that are interned are let go of after so many lines.
+/// Interned texts are dropped after this many lines.
 const FORGET_TEXTS: u32 = 4096;
 
 impl Lines {
@@ -443,12 +443,12 @@ impl Lines {
         self.spec.as_deref()
     }
 
-    /// What the numbers of events stand for.
+    /// The names behind the numbers of events.
     pub(super) fn names(&self) -> &Builder {
         &self.reader.builder
     }
 
-    /// Takes a line apart; nothing where it is no event.
+    /// Parses a line; returns `None` if it is not an event.
     pub(super) fn read(&mut self, line: &Piece<'_>) -> Result<Option<EventLine>, Error> {
         if let Some(plain) = Plain::of(line.bytes) {
             self.reader.seen = true;
@@ -506,8 +506,8 @@ impl Lines {
     }
 }
 
-/// The arguments of a call; the cursor stands at the bracket. None and one, which most calls have,
-/// need no list.
+/// The arguments of a call; the cursor is at the bracket. Most calls have none or one, which need
+/// no list.
 fn arguments(json: &mut Json<'_>, builder: &mut Builder) -> Result<Args, Bad> {
     let from = json.at;
     json.at += 1;

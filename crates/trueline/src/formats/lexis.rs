@@ -1,4 +1,4 @@
-//! What the small formats share: quoting what was found, numbers, words, and escapes in strings.
+//! Shared by the small formats: quoting what was found, numbers, words, and escapes in strings.
 
 use crate::decimal::Decimal;
 use crate::history::Builder;
@@ -6,12 +6,12 @@ use crate::value::Value;
 
 /// The longest stretch of input that a message repeats, in characters.
 const SHOWN: usize = 40;
-/// A parser can tell [`found`] from this many bytes, whatever follows.
+/// A parser can build [`found`] from this many bytes, whatever follows.
 pub(crate) const LOOKAHEAD: usize = 4 * (SHOWN + 2);
 /// The deepest nesting of lists in a value.
 pub(crate) const DEPTH: usize = 64;
 
-/// What stands here, for error messages: up to the end of the line, not too long, in backquotes.
+/// The text here, for error messages: up to the end of the line, cut if it is long, in backquotes.
 pub(crate) fn found(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(LOOKAHEAD)];
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn number(bytes: &[u8]) -> Option<Value> {
 }
 
 /// A value in the notation of [`Value`]'s `Display`: `5`, `9.5`, `abc`, `"a b"`, `[1 2]`, `nil`,
-/// `true`. What is none of these, such as `?<1,0>`, is a text of its own.
+/// `true`. Anything else, such as `?<1,0>`, is a text.
 pub(crate) fn word(bytes: &[u8], builder: &mut Builder) -> Value {
     if let Some(n) = number(bytes) {
         return n;
@@ -95,8 +95,8 @@ pub(crate) fn word(bytes: &[u8], builder: &mut Builder) -> Value {
     }
 }
 
-/// One value in brackets or quotes, or a bare item of a list; `None` where the notation does not
-/// hold.
+/// One value in brackets or quotes, or a bare item of a list; `None` if the notation does not
+/// apply.
 fn notation(rest: &mut &[u8], builder: &mut Builder, depth: usize) -> Option<Value> {
     match *rest.first()? {
         b'"' => {
@@ -136,7 +136,7 @@ fn notation(rest: &mut &[u8], builder: &mut Builder, depth: usize) -> Option<Val
     }
 }
 
-/// A value so that [`word`] reads it back and no format takes its characters for something else.
+/// Writes a value so that [`word`] reads it back and no format misreads its characters.
 pub(crate) fn write_word(value: &Value, out: &mut String) {
     use std::fmt::Write;
     match value {
@@ -177,8 +177,8 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The inside of a string and its length with the closing quote; the input starts behind the
-/// opening one. `None` where no quote closes it.
+/// The inside of a string and its length with the closing quote; the input starts after the opening
+/// one. `None` if there is no closing quote.
 #[inline]
 pub(crate) fn string(bytes: &[u8]) -> Option<(&[u8], usize)> {
     // Most strings are short: a loop beats setting up a search.

@@ -1,13 +1,13 @@
 //! Formats of histories: bytes in, a validated [`History`] out, and back.
 //!
-//! [`read()`] recognises the format from its content, or takes the one that it is told. Every
-//! reader streams: it holds one chunk of the input and the history that it builds, never the file.
-//! Errors name line and column, what was found and what was expected.
+//! [`read()`] detects the format from the content unless the caller gives it. Every reader streams:
+//! it keeps one chunk of the input and the history that it builds, never the file. Errors name line
+//! and column, what was found and what was expected.
 //!
-//! **Invariants.** No input makes a reader panic, recurse without bound or hold more than the
-//! history, a chunk and one form of at most 64 MiB. The outcome does not depend on how the reader
-//! cuts its chunks. A byte order mark, Windows line ends and a missing last line end are fine in
-//! every format.
+//! **Invariants.** No input makes a reader panic, recurse without bound or use more memory than the
+//! history, a chunk and one form of at most 64 MiB. The result does not depend on how the reader
+//! cuts its chunks. A byte order mark, Windows line ends and a missing last line end are accepted
+//! in every format.
 
 mod calls;
 mod detect;
@@ -105,16 +105,16 @@ impl Format {
         }
     }
 
-    /// One line that says what it is.
+    /// A one-line description.
     pub fn summary(self) -> &'static str {
         match self {
             Format::JsonLines => {
-                "one JSON object an event, or an operation with start and end; our own"
+                "our own format: one JSON object per event, or per operation with start and end"
             }
-            Format::Edn => "events of Jepsen and Knossos: one map a line, or a vector of maps",
+            Format::Edn => "events of Jepsen and Knossos: one map per line, or a vector of maps",
             Format::EdnKv => "events of Jepsen on a key-value store, with :key beside :value",
             Format::JepsenLog => {
-                "the log of a Jepsen run: process, type, operation and value behind tabs"
+                "the log of a Jepsen run: process, type, operation and value after tabs"
             }
             Format::Calls => "'[3] call push(a)', '[3] return': the number is the operation",
             Format::Limo => "'[3] call push(a)', '[3] return': the number is the thread",
@@ -157,7 +157,7 @@ impl Format {
         }
     }
 
-    /// True where [`write()`] can write it.
+    /// Whether [`write()`] supports it.
     pub fn writable(self) -> bool {
         matches!(self, Format::JsonLines | Format::Edn | Format::WingGong | Format::Calls)
     }
@@ -201,31 +201,30 @@ pub enum Keys {
     Yes,
     /// They do not.
     No,
-    /// They do not: the object itself has keys, as a map does, and `[k v]` is a key and a value of
-    /// it. So what a `get` is called with is a key.
+    /// They do not: the object itself has keys, as a map does, and `[k v]` is one of its keys with
+    /// a value. So the value of a call to `get` is a key.
     Arguments,
 }
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The format; `None`: recognise it from the content.
+    /// The format; `None`: detect it from the content.
     pub format: Option<Format>,
     /// For `edn` and `jepsen-log`: whether values carry independent keys.
     pub keys: Keys,
 }
 
-/// Reads a history and tells its format. An input with several histories is refused: [`read_all`]
-/// takes it.
+/// Reads a history and returns its format. An input with several histories is rejected: use
+/// [`read_all`].
 pub fn read(input: impl Read, options: &ReadOptions) -> Result<(History, Format), Error> {
     let mut source = Source::new(input);
     let format = format_of(&mut source, options)?;
     Ok((read_one(&mut source, format, options)?, format))
 }
 
-/// Reads all histories of an input, of which there is at least one, and tells their format. In Wing
-/// and Gong's notation a blank line separates histories; an input in any other format is one
-/// history.
+/// Reads all histories of an input, at least one, and returns their format. In Wing and Gong's
+/// notation a blank line separates histories; an input in any other format is one history.
 pub fn read_all(input: impl Read, options: &ReadOptions) -> Result<(Vec<History>, Format), Error> {
     let mut source = Source::new(input);
     let format = format_of(&mut source, options)?;
@@ -236,7 +235,7 @@ pub fn read_all(input: impl Read, options: &ReadOptions) -> Result<(Vec<History>
     Ok((histories, format))
 }
 
-/// The format that is told, or that the content has.
+/// The given format, or the detected one.
 fn format_of<R: Read>(source: &mut Source<R>, options: &ReadOptions) -> Result<Format, Error> {
     Ok(match options.format {
         Some(format) => format,

@@ -1,4 +1,4 @@
-//! What is written reads back, and what cannot be written is said.
+//! Written histories read back unchanged, and what cannot be written is reported.
 
 use super::tests::show;
 use super::*;
@@ -33,7 +33,7 @@ fn random_value(random: &mut Rng, depth: u32) -> Value {
     }
 }
 
-/// What [`random_history`] may use.
+/// The features that [`random_history`] may use.
 struct Means {
     methods: &'static [&'static str],
     args: u64,
@@ -80,7 +80,7 @@ fn random_history(random: &mut Rng, means: &Means) -> History {
 }
 
 /// Writes random histories and reads them back; those that the format cannot express are errors.
-/// The number of histories that were compared.
+/// Returns the number of histories that were compared.
 fn round_trips(format: Format, means: &Means, same: impl Fn(&History, &History)) -> usize {
     let mut random = Rng::new(0x2545_f491_4f6c_dd1d);
     let mut written = 0;

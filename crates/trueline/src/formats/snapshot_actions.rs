@@ -1,10 +1,10 @@
 //! Starts and ends of updates and scans:
 //! `startUpdate!4,0;startScan!7;endUpdate!4,0;endScan!7,0,1;`.
 //!
-//! The first number is the process. An update writes the value behind it into the segment of the
-//! process: method `update` with the arguments process and value. The end of a scan shows what it
-//! saw, as the list that is its result. Actions end with `;` or a line end, and operations may be
-//! pending. Names the specification `snapshot`.
+//! The first number is the process. An update writes the following value into the segment of the
+//! process: method `update` with the arguments process and value. The end of a scan lists the
+//! values that it returned, which are its result. Actions end with `;` or a line end, and
+//! operations may be pending. Names the specification `snapshot`.
 
 use std::io::Read;
 

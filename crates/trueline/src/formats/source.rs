@@ -1,12 +1,11 @@
-//! Bytes from a reader, a chunk at a time: what every format reads from.
+//! Bytes from a reader, a chunk at a time: the input of every format.
 //!
-//! A [`Source`] shows the bytes that are read and not yet consumed; a parser that finds its form
-//! incomplete asks for [more](Source::more) and starts the form again. Cost: each byte is read,
-//! validated as UTF-8 and searched for line ends once; memory is one chunk, or twice the longest
-//! form.
+//! A [`Source`] shows the bytes that are read and not yet consumed; a parser with an incomplete
+//! form calls [`more`](Source::more) and starts the form again. Cost: each byte is read, validated
+//! as UTF-8 and searched for line ends once; memory is one chunk, or twice the longest form.
 //!
-//! **Invariants.** Shown bytes are valid UTF-8. What is wrong with the input itself (invalid UTF-8,
-//! a failing reader) is told only when the bytes before it are used up, so that the outcome never
+//! **Invariants.** Shown bytes are valid UTF-8. An error of the input itself (invalid UTF-8, a
+//! failing reader) is reported only when the bytes before it are consumed, so that the result never
 //! depends on where the reader cuts its chunks.
 
 use std::io::{ErrorKind, Read};
@@ -15,9 +14,9 @@ use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use crate::history::{Error, Position};
 
-/// What is asked from the reader at once.
+/// The number of bytes requested from the reader at once.
 const CHUNK: usize = 256 * 1024;
-/// Longer forms are parsed again only when they have doubled, so that the cost stays linear.
+/// Longer forms are parsed again only after they have doubled, so that the cost stays linear.
 const DOUBLE_FROM: usize = 64 * 1024;
 /// The longest line or form.
 pub(crate) const LIMIT: usize = 64 * 1024 * 1024;
@@ -45,7 +44,7 @@ impl Piece<'_> {
 enum End {
     Open,
     Clean,
-    /// With what is wrong behind the last valid byte.
+    /// With the error after the last valid byte.
     Failed(String),
 }
 
@@ -103,7 +102,8 @@ impl<R: Read> Source<R> {
         &data[..data.len().min(length)]
     }
 
-    /// Reads on; false where nothing comes any more. Then [`Source::check_end`] tells why.
+    /// Reads on; returns false at the end of the input. Then [`Source::check_end`] gives the
+    /// reason.
     pub(crate) fn more(&mut self) -> bool {
         let before = self.data().len();
         let wanted = if before < DOUBLE_FROM { before + 1 } else { 2 * before };
@@ -113,7 +113,7 @@ impl<R: Read> Source<R> {
         self.data().len() > before
     }
 
-    /// What is wrong with the input at the end of [`Source::data`], once [`Source::more`] says
+    /// The error of the input at the end of [`Source::data`], after [`Source::more`] has returned
     /// false.
     pub(crate) fn check_end(&self) -> Result<(), Error> {
         match &self.end {
@@ -135,7 +135,7 @@ impl<R: Read> Source<R> {
         self.start += length;
     }
 
-    /// True where a whole line is there already, behind the last piece.
+    /// Whether a whole line is already there, after the last piece.
     pub(crate) fn has_line(&self) -> bool {
         memchr(b'\n', &self.buffer[self.start + self.taken..self.valid]).is_some()
     }
@@ -189,7 +189,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// The error for what starts here and has no end within the limit.
+    /// The error for a form that starts here and does not end within the limit.
     pub(crate) fn too_long(&self, what: &str) -> Error {
         let limit = LIMIT / (1024 * 1024);
         Error::at(
@@ -233,7 +233,7 @@ impl<R: Read> Source<R> {
             Ok(_) => self.valid = self.filled,
             Err(error) => {
                 self.valid += error.valid_up_to();
-                // Without a length, the character may go on in the next chunk.
+                // Without a length, the character may continue in the next chunk.
                 if error.error_len().is_some() {
                     self.fail_utf8();
                 }

@@ -1,10 +1,10 @@
-//! One case for each rule and each trap of the formats, and one for each way to be wrong.
+//! One case for each rule and each pitfall of the formats, and one for each kind of error.
 
 mod edn_and_logs;
 
 use super::*;
 
-/// One line an operation: `process method(args) -> result @call..return`, with object and key where
+/// One line per operation: `process method(args) -> result @call..return`, with object and key if
 /// there are any.
 pub(super) fn show(history: &History) -> String {
     let mut shown = String::new();
@@ -90,7 +90,7 @@ fn limo_numbers_threads() {
         "[1] return",
         "1:1: process 1 returns without an open call: expected a call first",
     );
-    // A set is told what to remove.
+    // The remove of a set has the value as an argument.
     check(
         Format::Limo,
         "# @object atomic-set\n[1] call remove(5)\n[1] return true",
@@ -216,7 +216,7 @@ fn wing_gong_notation() {
     check(Format::WingGong, "* nothing", "no operations: expected a line such as `Q Enq(5) A`");
 }
 
-/// Histories behind each other were read as one, with operations that seemed to follow each other.
+/// Consecutive histories were read as one, with operations that seemed to follow each other.
 #[test]
 fn a_blank_line_separates_histories_of_wing_and_gong() {
     let all = |input: &str| {
@@ -230,9 +230,9 @@ fn a_blank_line_separates_histories_of_wing_and_gong() {
         (format!("{one}{one}"), vec![2]),
         (format!("{one}\n{one}"), vec![1, 1]),
         (format!("/* a */\n{one}/* b */\n \t\r\n\n/* c */\n\n{one}{one}\n"), vec![1, 2]),
-        // Comments are no blank lines, nor are those within them.
+        // Comments are not blank lines, nor are blank lines within them.
         (format!("{one}/* a */\n/* b\n\n*/\n* c\n{one}"), vec![2]),
-        // What is open there stays so, and its process is free again.
+        // An open operation there stays pending, and its process is free again.
         (format!("Q Enq(1) A\n\n{one}"), vec![1, 1]),
     ] {
         assert_eq!(all(&input), Ok(lengths), "{input:?}");
@@ -262,8 +262,8 @@ fn json_lines_of_events() {
     );
 }
 
-/// Lines without blanks are taken apart in a quicker way, which must read what the general way
-/// reads, errors included.
+/// Lines without blanks take a fast path, which must give the same result as the general path,
+/// including errors.
 #[test]
 fn plain_json_lines_are_read_as_others_are() {
     let numbers = [
@@ -297,7 +297,7 @@ fn plain_json_lines_are_read_as_others_are() {
     for line in &lines {
         for before in ["", before] {
             let plain = outcome(format!("{before}{line}\n").as_bytes(), &options);
-            // A blank at the end of the line keeps all columns and asks for the general way.
+            // A blank at the end of the line keeps all columns and forces the general path.
             let general = outcome(format!("{before}{line} \n").as_bytes(), &options);
             let of = |text: &str| text.replace(" `: ", "`: ");
             assert_eq!(of(&plain), of(&general), "{line}");

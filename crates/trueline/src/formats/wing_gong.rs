@@ -1,12 +1,12 @@
 //! The notation of Wing and Gong's paper: `Q Enq(5) A` is a call of process `A` on object `Q`,
 //! `Q Ok() A` its return.
 //!
-//! A line is `object Name(arguments) process`. `Ok(7)` returns 7, `Ok()` nil. Another name ends an
-//! open call, too, if it has no arguments and no method bears it: `Empty()` returns nil, `Full()`
-//! false, any other its own name as a text. Methods are lower-cased. `/* ... */` are comments, over
-//! several lines if need be, and so is everything from a lone `*` to the end of its line. Names and
-//! values with blanks or signs stand in quotes. A blank line between events separates histories;
-//! what is open there is pending in the history before.
+//! A line is `object Name(arguments) process`. `Ok(7)` returns 7, `Ok()` nil. Another name also
+//! ends an open call, if it has no arguments and is not the name of a method: `Empty()` returns
+//! nil, `Full()` false, any other its own name as a text. Methods are lower-cased. `/* ... */` are
+//! comments, possibly over several lines, and so is everything from a lone `*` to the end of its
+//! line. Names and values with blanks or signs are quoted. A blank line between events separates
+//! histories; operations that are open there are pending in the history before it.
 
 use std::io::Read;
 
@@ -44,16 +44,16 @@ const EXPECTED: &str = "a line such as `Q Enq(5) A`";
 /// Reads histories one after the other.
 #[derive(Default)]
 struct Reader {
-    /// Where the comment that is open at the end of the line starts.
+    /// The start of a comment that is open at the end of the line.
     comment: Option<Position>,
-    /// The history whose first event ended the one before, and where that event stands.
+    /// The history whose first event ended the previous one, and the position of that event.
     next: Builder,
     begun: Option<Position>,
     bare: Vec<u8>,
 }
 
 impl Reader {
-    /// The next history; none at the end. A blank line behind its events ends it, where more events
+    /// The next history; `None` at the end. A blank line after its events ends it, if more events
     /// follow.
     fn history<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<History>, Error> {
         let mut builder = std::mem::take(&mut self.next);
@@ -166,7 +166,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Event<'_>, Wrong> {
     Ok(Event { object, name, name_at, args, process })
 }
 
-/// The arguments from behind the opening parenthesis, and the offset behind the closing one.
+/// The arguments after the opening parenthesis, and the offset after the closing one.
 fn arguments(line: &[u8], from: usize) -> Result<(Vec<&[u8]>, usize), Wrong> {
     let mut args = Vec::new();
     let (mut at, mut start) = (from, from);
@@ -214,7 +214,7 @@ fn blanks(line: &[u8], at: usize) -> usize {
     at + line[at..].iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(line.len() - at)
 }
 
-/// What is open at the end of a line.
+/// The kind of an open comment at the end of a line.
 pub(super) enum Comment {
     Closed,
     /// The comment of an earlier line goes on.

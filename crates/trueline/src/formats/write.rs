@@ -1,15 +1,16 @@
 //! Writes histories: as JSON Lines, EDN, in Wing and Gong's notation, or as calls.
 //!
-//! What is written reads back as the same operations in the same order; what a format has no words
-//! for is a [`WriteError`] that says so, never left out. JSON Lines has words for everything. The
-//! others lose: the specification (EDN, Wing and Gong), and the processes (calls).
+//! A written history reads back as the same operations in the same order. If a format cannot
+//! express something, that is a [`WriteError`] that says so; nothing is left out. JSON Lines can
+//! express everything. The others lose the specification (EDN, Wing and Gong) and the processes
+//! (calls).
 
 use std::fmt::{self, Write as _};
 use std::io;
 
 use super::Format;
 use super::calls::{is_removal, removals_return};
-use super::jepsen::{is_observer, tells_former_value};
+use super::jepsen::{is_observer, returns_former_value};
 use super::json_lines::SCHEMA;
 use super::lexis::{quote, write_word};
 use crate::history::{Call, History, Operation};
@@ -22,12 +23,12 @@ pub struct WriteError(Cause);
 #[derive(Debug)]
 enum Cause {
     Io(io::Error),
-    /// The format has no words for it.
+    /// The format cannot express it.
     Cannot(Format, String),
 }
 
 impl WriteError {
-    /// The error of the writer, where it is one; otherwise the format cannot express the history.
+    /// The error of the writer, if it is one; otherwise the format cannot express the history.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.0 {
             Cause::Io(error) => Some(error),
@@ -43,7 +44,7 @@ impl WriteError {
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            // The source says why.
+            // The source gives the reason.
             Cause::Io(_) => f.write_str("writing failed"),
             Cause::Cannot(format, what) => {
                 write!(f, "the format {format} cannot express {what}")?;
@@ -65,7 +66,7 @@ impl From<io::Error> for WriteError {
     }
 }
 
-/// Writes a history. [`Format::writable`] tells for which formats this works at all.
+/// Writes a history. [`Format::writable`] says which formats are supported.
 pub fn write(
     history: &History,
     format: Format,
@@ -121,7 +122,8 @@ pub fn write(
     Ok(())
 }
 
-/// Index of the operation and whether it is called (else it returns), in order of the ranks.
+/// The index of each operation and whether it is called (otherwise it returns), in order of the
+/// ranks.
 fn events(history: &History) -> impl Iterator<Item = (usize, bool)> {
     let operations = history.operations();
     let mut returns: Vec<(u32, u32)> = (0u32..)
@@ -146,7 +148,7 @@ fn events(history: &History) -> impl Iterator<Item = (usize, bool)> {
     })
 }
 
-/// What is written about one event.
+/// The data of one event.
 #[derive(Clone, Copy)]
 struct Event<'a> {
     history: &'a History,
@@ -283,7 +285,7 @@ impl Notation for JsonLines {
 }
 
 struct Edn {
-    /// True where some operation has a key: then all are written with one.
+    /// Whether some operation has a key: then all are written with one.
     keys: bool,
 }
 
@@ -356,7 +358,7 @@ impl Notation for Edn {
 
     fn returns(&self, event: &Event<'_>, out: &mut String) -> Written {
         let called = Edn::called(event)?;
-        if let (true, Value::List(pair)) = (tells_former_value(event.method()), &called)
+        if let (true, Value::List(pair)) = (returns_former_value(event.method()), &called)
             && let [key, _] = pair.as_slice()
         {
             let shown = Value::list([key.clone(), event.result().clone()]);

@@ -1,8 +1,8 @@
-//! Histories made to order: linearizable by construction, or with one violation planted.
+//! Generated histories: linearizable by construction, or with one planted violation.
 //!
 //! Simulates processes that call, take effect at a random moment on the sequential object, and
-//! return later. What is called is decided when it takes effect, so nothing blocks for ever. Cost:
-//! O(1) an operation besides the change of the state.
+//! return later. The operation of a call is chosen when it takes effect, so nothing blocks for
+//! ever. Cost: O(1) per operation besides the change of the state.
 
 mod plant;
 #[cfg(test)]
@@ -16,30 +16,30 @@ use crate::rng::Rng;
 use crate::spec::{Action, Builtin, Canonical};
 use crate::value::Value;
 
-/// What kind of history to make. The same plan gives the same history, on every platform.
+/// The parameters of a history. The same plan gives the same history on every platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Number of operations.
     pub operations: usize,
     /// Number of processes.
     pub processes: usize,
-    /// Where the random choices come from.
+    /// The seed of the random choices.
     pub seed: u64,
     /// Where to plant one violation: 0.0 near the start, 1.0 near the end. `None`: the history is
     /// linearizable.
     pub violation: Option<f64>,
-    /// Share of the operations whose outcome stays unknown; half of these have an effect. Where a
-    /// planted violation needs a known state, they start behind it.
+    /// Share of the operations whose outcome stays unknown; half of these have an effect. If a
+    /// planted violation needs a known state, they start after it.
     pub pending: f64,
-    /// Removals may find nothing.
+    /// Removals may find the container empty.
     pub empties: bool,
     /// Inserted and written values never repeat.
     pub unique: bool,
     /// 0.0: one operation at a time; 1.0: every process is always busy.
     pub overlap: f64,
-    /// Once a container has held so many values (a set, keys), it never holds fewer.
+    /// Once a container has held this many values (a set, keys), it never holds fewer.
     pub occupancy: usize,
-    /// Of a snapshot object: the first two processes change their segment once, the others never.
+    /// For a snapshot object: the first two processes change their segment once, the others never.
     pub simple: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for Plan {
     }
 }
 
-/// Makes a history of this specification, which the history then names if there is a name. The
+/// Generates a history of this specification, which names the specification if it has a name. An
 /// error says why there is none.
 pub fn generate<B: Builtin>(
     spec: &B,
@@ -75,12 +75,12 @@ pub fn generate<B: Builtin>(
     run.history(spec, name).map_err(|e| PlanError::from(e.message()))
 }
 
-/// What a process does, as [`stream`] tells it: a call is a method and its arguments.
+/// An event of a process, as [`stream`] produces it: a call is a method and its arguments.
 pub type Generated<'a> = crate::history::Event<(&'a str, Vec<Value>), &'a Value>;
 
-/// Makes the history of [`generate`] event by event, in order, and holds only what is open. A
-/// process is a number. Ends early where `tell` says false. The error says why there is no such
-/// history; a planted violation needs the whole.
+/// Generates the history of [`generate`] event by event, in order, and keeps only open operations
+/// in memory. A process is a number. Ends early if `tell` returns false. An error says why there is
+/// no such history; a planted violation needs the whole history in memory.
 pub fn stream<B: Builtin>(
     spec: &B,
     plan: &Plan,
@@ -124,22 +124,22 @@ impl Plan {
     }
 }
 
-/// How a simulation falsifies a result. The operation is at the given index or a little behind.
+/// How a simulation falsifies a result. The operation is at the given index or a little after it.
 #[derive(Clone, Copy, Debug)]
 enum Forgery {
     None,
     /// A result that no state allows: see [`Builtin::alien`].
     Alien(usize),
-    /// A result that is wrong in the one state that the object can be in: everything else is at
-    /// rest and has a known outcome.
+    /// A result that is wrong in the only possible state of the object: no other operation is
+    /// running or has an unknown outcome.
     Wrong(usize),
 }
 
 /// No value of a generated history is that large.
 const ALIEN: i64 = 1 << 50;
-/// Where values may repeat, there are so many.
+/// The number of values, if values may repeat.
 const FEW: u64 = 8;
-/// `returned` of an operation of a stream that was told to its end.
+/// `returned` of an operation of a stream, all of whose events were emitted.
 const HANDED_OUT: u32 = u32::MAX - 1;
 /// How often to try for an operation that fits.
 const TRIES: usize = 10_000;
@@ -149,15 +149,15 @@ struct Record<Op> {
     process: u32,
     /// `None` until it takes effect.
     op: Option<Op>,
-    /// `None` where the outcome stays unknown.
+    /// `None` if the outcome stays unknown.
     result: Option<Value>,
     call: u32,
-    /// `u32::MAX` where it never returns.
+    /// `u32::MAX` if it never returns.
     returned: u32,
 }
 
 impl<Op> Record<Op> {
-    /// What was called. Every operation took effect when the simulation is over.
+    /// The operation. When the simulation is over, every operation has taken effect.
     fn op(&self) -> &Op {
         self.op.as_ref().expect("the operation took effect")
     }
@@ -181,14 +181,14 @@ struct Simulation<'a, B: Builtin> {
     plan: &'a Plan,
     rng: Rng,
     state: B::State,
-    /// What was not handed out yet: operations from index `first` on.
+    /// The operations that were not emitted yet, from index `first` on.
     records: VecDeque<Record<B::Op>>,
     events: VecDeque<Event>,
     first: usize,
     called: usize,
     ranks: u32,
-    /// How many values are inside, and what says what an operation does to them; where an occupancy
-    /// is asked for.
+    /// The number of values inside, and the effect of an operation on it; if an occupancy is
+    /// required.
     inside: usize,
     canonical: Option<Canonical<B::Op, Value>>,
     idle: Vec<u32>,
@@ -257,7 +257,7 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         }
     }
 
-    /// One step of some process; false where all is over.
+    /// One step of some process; returns false at the end.
     fn step(&mut self) -> Result<bool, String> {
         let busy = 1.0 + self.plan.overlap * (self.plan.processes - 1) as f64;
         let called = self.called;
@@ -278,8 +278,8 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         Ok(true)
     }
 
-    /// Hands the events out up to the first call that has not taken effect: what it calls is not
-    /// decided yet.
+    /// Emits the events up to the first call that has not taken effect, because its operation is
+    /// not chosen yet.
     fn hand_out(&mut self, tell: &mut dyn FnMut(u32, Generated<'_>) -> bool) -> bool {
         while let Some(&event) = self.events.front() {
             let (Event::Call(i) | Event::Return(i) | Event::Leave(i)) = event;
@@ -421,13 +421,13 @@ impl<'a, B: Builtin> Simulation<'a, B> {
         Err(format!("operation {index}: no operation is possible"))
     }
 
-    /// True iff nil says that a removal found nothing: it may change the state, but not with this
-    /// result.
+    /// Whether nil means that a removal found nothing: the operation may change the state, but not
+    /// with this result.
     fn found_nothing(&self, op: &B::Op) -> bool {
         self.spec.observes(op, Some(&Value::Nil)) && !self.spec.observes(op, None)
     }
 
-    /// While everything else is at rest, calls an operation that returns what is wrong.
+    /// While no other operation runs, calls an operation that returns a wrong result.
     fn forge_wrong(&mut self) -> Result<(), String> {
         let index = self.call();
         for _ in 0..TRIES {

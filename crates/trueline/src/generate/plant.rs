@@ -1,10 +1,10 @@
-//! Plants a violation, and makes sure that it is one.
+//! Plants a violation, and proves that it is one.
 //!
-//! The best one is subtle: two equal operations (two removals, two reads) exchange their results.
-//! That this is a violation is proved on the few operations that have to do with the two values:
-//! [`Spec::touches`] says that leaving out all others never makes a violation, and trying every
-//! order of the rest finds none that is legal. Where no such pair is near, a single result is
-//! falsified: see [`Forgery`].
+//! The preferred violation is subtle: two equal operations (two removals, two reads) exchange their
+//! results. That this is a violation is proved on the few operations that touch the two values: by
+//! [`Spec::touches`], leaving out all others never makes a violation, and trying every order of the
+//! rest finds no legal one. If there is no such pair nearby, a single result is falsified: see
+//! [`Forgery`].
 //!
 //! [`Spec::touches`]: crate::spec::Spec::touches
 
@@ -55,7 +55,7 @@ pub(super) fn violation<B: Builtin>(
     Run::simulate(spec, plan, Forgery::Alien(at))
 }
 
-/// Where the operations of a key are.
+/// The positions of the operations of a key.
 #[derive(Default)]
 struct Places {
     /// Those of the value.
@@ -119,8 +119,8 @@ fn swap_results<Op>(records: &mut [Record<Op>], x: usize, y: usize) {
     records[x].result = std::mem::replace(&mut records[y].result, result);
 }
 
-/// True iff what must stay with these two operations is a violation. False also where that is too
-/// much.
+/// Whether the operations that must stay with these two are a violation. Also false if that is too
+/// expensive.
 fn is_violation<B: Builtin>(
     spec: &B,
     records: &[Record<B::Op>],

@@ -6,7 +6,7 @@ use super::*;
 use crate::history::PENDING;
 use crate::spec::*;
 
-/// Carries the possible (open operations that took effect, state) from event to event.
+/// Tracks the possible (open operations that took effect, state) from event to event.
 fn is_linearizable<B: Builtin>(spec: &B, history: &History) -> bool {
     let decoded = history.decode(|m, a, r| spec.decode(m, a, r)).unwrap();
     let operations = decoded.operations();
@@ -235,7 +235,7 @@ fn an_occupancy_is_kept() {
                 _ => {}
             }
             most = most.max(inside);
-            // What is open may make a difference of one for each process.
+            // Each process may have one open operation that makes a difference of one.
             assert!(most < 105 || inside >= 95, "{name}: {inside}");
             true
         };

@@ -1,6 +1,6 @@
 //! Builds a [`History`] event by event, or from intervals, and validates it on the way.
 //!
-//! Cost: one hash look-up an event at most; small whole numbers as process names need none.
+//! Cost: at most one hash lookup per event; small whole numbers as process names need none.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +23,7 @@ const OPEN: u32 = u32::MAX - 1;
 /// `returned` of an operation that is known not to have happened.
 const FAILED: u32 = u32::MAX - 2;
 
-/// Which event comes first where an interval ends at the time at which another one starts.
+/// Which event comes first if an interval ends when another one starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// Intervals are closed: they overlap at the tie.
@@ -67,17 +67,18 @@ impl Builder {
         self.operations.is_empty()
     }
 
-    /// Names the specification that the file asks for.
+    /// Sets the specification that the file names.
     pub fn set_spec(&mut self, spec: impl Into<String>) {
         self.names.spec = Some(spec.into());
     }
 
-    /// Says what the processes of the history are: see [`History::callers`].
+    /// Sets the term for the history's processes: see [`History::callers`].
     pub fn set_callers(&mut self, callers: Callers) {
         self.names.callers = callers;
     }
 
-    /// The reader guessed whether values carry independent keys: see [`History::guessed_keys`].
+    /// Records the reader's guess whether values carry independent keys: see
+    /// [`History::guessed_keys`].
     pub(crate) fn guess_keys(&mut self, has_keys: bool) {
         self.names.guessed_keys = Some(has_keys);
     }
@@ -87,7 +88,7 @@ impl Builder {
         self.names.minus_one_was_nil = true;
     }
 
-    /// True where some operation has an independent key.
+    /// Whether some operation has an independent key.
     pub(crate) fn has_keys(&self) -> bool {
         self.names.parts.iter().any(|part| !part.key.is_nil())
     }
@@ -138,7 +139,7 @@ impl Builder {
         &self.names.methods[method as usize]
     }
 
-    /// True where some operation calls a method of this name.
+    /// Whether some operation calls a method of this name.
     pub fn has_method(&self, name: &str) -> bool {
         self.methods.contains_key(name)
     }
@@ -188,7 +189,7 @@ impl Builder {
         (open != NONE).then_some(open as usize)
     }
 
-    /// The call of an operation that was begun, for formats that tell arguments only at the return.
+    /// The call of an operation that has begun, for formats that give arguments only at the return.
     pub fn call_mut(&mut self, operation: usize) -> &mut Call {
         &mut self.operations[operation].op
     }
@@ -203,8 +204,8 @@ impl Builder {
         &self.names.methods[self.operations[operation].op.method as usize]
     }
 
-    /// Joins all parts into one, for a reader that took values apart into keys and learns that they
-    /// are none: `restore` puts the key back into the call and into the result.
+    /// Joins all parts into one, for a reader that split values into keys and learns that they are
+    /// none: `restore` merges the key into the call and the result.
     pub(crate) fn forget_keys(
         &mut self,
         mut restore: impl FnMut(&Value, &mut Call, Option<&mut Value>),
@@ -289,7 +290,7 @@ impl Builder {
         Ok(index)
     }
 
-    /// The outcome of the open operation of a process is unknown: it is pending for ever, and the
+    /// The outcome of the process's open operation is unknown: it is pending for ever, and the
     /// process may call again.
     pub fn unknown(&mut self, process: u32, at: Position) -> Result<usize, Error> {
         let index = self.close(process, "ends with an unknown outcome", at)?;
@@ -297,7 +298,7 @@ impl Builder {
         Ok(index)
     }
 
-    /// Ends the building of a history of events. Operations that are still open are pending.
+    /// Completes a history of events. Operations that are still open are pending.
     pub fn finish(mut self) -> History {
         for o in &mut self.operations {
             if o.returned == OPEN {
@@ -314,9 +315,9 @@ impl Builder {
         History { operations: self.operations, names: Arc::new(self.names) }
     }
 
-    /// A whole operation, for formats made of intervals. `process` is `None` where the format names
-    /// none: lanes are then given out so that no process overlaps itself. `end` is `None` where the
-    /// operation is pending. End such a history with [`Builder::finish_intervals`].
+    /// Adds a whole operation, for formats made of intervals. `process` is `None` if the format
+    /// names none: lanes are then assigned so that no process overlaps itself. `end` is `None` if
+    /// the operation is pending. Complete such a history with [`Builder::finish_intervals`].
     pub fn interval(
         &mut self,
         process: Option<u32>,
@@ -355,7 +356,7 @@ impl Builder {
         let mut events: Vec<(i64, u8, u32)> = Vec::with_capacity(2 * self.times.len());
         for (i, &(start, end)) in self.times.iter().enumerate() {
             let instant = end == Some(start);
-            // At one time: returns of earlier calls, calls, returns of operations that take no
+            // At equal times: returns of earlier calls, calls, returns of operations that take no
             // time.
             events.push((start, 1, i as u32));
             if let Some(end) = end {
@@ -373,7 +374,7 @@ impl Builder {
         Ok(self.finish())
     }
 
-    /// Gives lanes to the operations without a process and checks that no named process overlaps
+    /// Assigns lanes to the operations without a process and checks that no named process overlaps
     /// itself.
     fn check_lanes(&mut self) -> Result<(), Error> {
         let mut lanes = Lanes::default();

@@ -1,9 +1,9 @@
-//! What is wrong with an input, and where.
+//! Errors in an input, with their position.
 
 use std::fmt;
 
-/// A place in a file; lines and columns count from 1, columns in bytes. Line 0 means 'the file as a
-/// whole'.
+/// A position in a file; lines and columns count from 1, columns in bytes. Line 0 means the file as
+/// a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Position {
     /// The line, from 1.
@@ -20,7 +20,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error at a place. The message says what was found and what was expected.
+    /// An error at a position. The message gives what was found and what was expected.
     pub fn at(position: Position, message: impl Into<String>) -> Error {
         Error { position, message: message.into() }
     }
@@ -30,12 +30,12 @@ impl Error {
         Error::at(Position::default(), message)
     }
 
-    /// Where it is; `None` for the input as a whole.
+    /// Its position; `None` for the input as a whole.
     pub fn position(&self) -> Option<Position> {
         (self.position.line > 0).then_some(self.position)
     }
 
-    /// What is wrong, without the place.
+    /// The message, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -1,7 +1,7 @@
 //! What a process does: the one type of event that readers, streams, live monitors and generated
 //! histories share.
 
-/// What a process does. Whose event it is, and when, is told beside it.
+/// An event of a process. The process and the time are given separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<Op, Ret> {
     /// It calls, on the object of this number.

@@ -1,8 +1,8 @@
-//! Histories: what was called, by whom, when, and what came back.
+//! Histories: the calls of each process, their times, and their results.
 //!
 //! **Invariant: a history is validated once, when it is built.** Each process has at most one open
 //! operation, each return belongs to a call, ranks are dense and unique, operations are sorted by
-//! call. Later code never checks again. Failed operations (known not to have happened) are gone;
+//! call. Later code never checks again. Failed operations (known not to have happened) are removed;
 //! operations with an unknown outcome are *pending for ever*.
 
 mod builder;
@@ -32,18 +32,18 @@ pub struct Operation<Op, Ret> {
     pub returned: u32,
     /// Index into [`History::parts`]: which object and key it belongs to.
     pub part: u32,
-    /// Where the call stands in the file, from 1; 0 where there is no file.
+    /// Line of the call in the file, from 1; 0 if there is no file.
     pub line: u32,
-    /// Column of the call, in bytes from 1; 0 where there is no file.
+    /// Column of the call, in bytes from 1; 0 if there is no file.
     pub column: u32,
-    /// What was called.
+    /// The operation.
     pub op: Op,
-    /// What came back; `None` where the outcome is unknown.
+    /// The result; `None` if the outcome is unknown.
     pub result: Option<Ret>,
 }
 
 impl<Op, Ret> Operation<Op, Ret> {
-    /// True where no return was recorded.
+    /// Whether no return was recorded.
     pub fn is_pending(&self) -> bool {
         self.returned == PENDING
     }
@@ -96,8 +96,7 @@ impl From<Vec<Value>> for Args {
     }
 }
 
-/// Which object, and which independent key of it, an operation belongs to. Nil where the history
-/// names none.
+/// The object of an operation, and its independent key. Nil if the history names none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Part {
     /// The object's name.
@@ -117,15 +116,15 @@ impl fmt::Display for Part {
     }
 }
 
-/// A validated history. `History` alone is what readers produce; [`History::decode`] turns it into
-/// the operations of a specification.
+/// A validated history. Readers produce `History` without parameters; [`History::decode`] converts
+/// it to the operations of a specification.
 #[derive(Clone, Debug)]
 pub struct History<Op = Call, Ret = Value> {
     operations: Vec<Operation<Op, Ret>>,
     names: Arc<Names>,
 }
 
-/// What calls the operations of a history is: sentences use the word.
+/// The term for the callers of a history's operations, for use in sentences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Callers {
     /// Processes, as in most recordings.
@@ -145,7 +144,7 @@ impl Callers {
     }
 }
 
-/// What the numbers in operations stand for. Shared by a history and everything decoded from it.
+/// The names behind the numbers in operations. A history shares it with everything decoded from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Names {
     callers: Callers,
@@ -168,17 +167,17 @@ impl<Op, Ret> History<Op, Ret> {
         self.operations.len()
     }
 
-    /// True where there are no operations.
+    /// Whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Number of operations whose outcome is unknown.
+    /// The number of operations whose outcome is unknown.
     pub fn pending(&self) -> usize {
         self.operations.iter().filter(|o| o.is_pending()).count()
     }
 
-    /// What the processes of the history are called.
+    /// The term for the processes of the history.
     pub fn callers(&self) -> Callers {
         self.names.callers
     }
@@ -204,18 +203,18 @@ impl<Op, Ret> History<Op, Ret> {
         self.names.spec.as_deref()
     }
 
-    /// True where the format has no word for nil, and a -1 that came out was read as one.
+    /// Whether the format cannot express nil, and a result of -1 was read as nil.
     pub(crate) fn read_minus_one_as_nil(&self) -> bool {
         self.names.minus_one_was_nil
     }
 
-    /// Where the reader had to guess whether the values `[k v]` of a Jepsen history carry
-    /// independent keys: true where it took them to. `None` where nothing was guessed.
+    /// The reader's guess whether the values `[k v]` of a Jepsen history carry independent keys.
+    /// `None` if nothing was guessed.
     pub fn guessed_keys(&self) -> Option<bool> {
         self.names.guessed_keys
     }
 
-    /// The same without calls and results: who called when.
+    /// The same history without calls and results: only processes and times.
     pub(crate) fn intervals(&self) -> History<(), ()> {
         let without = |o: &Operation<Op, Ret>| {
             let &Operation { process, call, returned, part, line, column, .. } = o;
@@ -226,8 +225,8 @@ impl<Op, Ret> History<Op, Ret> {
         History { operations, names: self.names.clone() }
     }
 
-    /// Every operation with its call and result replaced, times and processes kept. The first error
-    /// ends it.
+    /// Every operation with its call and result replaced, times and processes kept. Ends at the
+    /// first error.
     pub fn map<O, R, E>(
         &self,
         mut f: impl FnMut(&Operation<Op, Ret>) -> Result<(O, Option<R>), E>,
@@ -243,8 +242,8 @@ impl<Op, Ret> History<Op, Ret> {
 }
 
 impl<Op, Ret> History<Op, Ret> {
-    /// A history of operations that are known to be sound: sorted by call, with dense ranks. For
-    /// code that saw each event and checked it then.
+    /// A history of operations that are known to be valid: sorted by call, with dense ranks. For
+    /// code that has checked each event.
     pub(crate) fn assemble(
         operations: Vec<Operation<Op, Ret>>,
         processes: Vec<Value>,
@@ -259,15 +258,15 @@ impl<Op, Ret> History<Op, Ret> {
 
 impl<Op: Clone, Ret: Clone> History<Op, Ret> {
     /// The sub-history of the operations at these indices, which must be ascending. Ranks are kept:
-    /// they stay unique and ordered, and still name the events of the whole history.
+    /// they stay unique and ordered, and still refer to the events of the whole history.
     pub fn select(&self, indices: &[u32]) -> History<Op, Ret> {
         debug_assert!(indices.is_sorted());
         let operations = indices.iter().map(|&i| self.operations[i as usize].clone()).collect();
         History { operations, names: self.names.clone() }
     }
 
-    /// The history up to and without the event of rank `end`: later calls are gone, operations that
-    /// return later are pending.
+    /// The history before the event of rank `end`: later calls are removed, operations that return
+    /// later are pending.
     pub fn prefix(&self, end: u32) -> History<Op, Ret> {
         let kept = self.operations.partition_point(|o| o.call < end);
         let mut operations = self.operations[..kept].to_vec();
@@ -282,7 +281,8 @@ impl<Op: Clone, Ret: Clone> History<Op, Ret> {
 }
 
 impl History {
-    /// The same history where each operation that has no argument, or nil, has its process as one.
+    /// The same history with each operation's process as its argument, if it has no argument, or
+    /// nil.
     pub(crate) fn with_owners(&self) -> History {
         let mut owned = self.clone();
         for o in &mut owned.operations {
@@ -293,9 +293,9 @@ impl History {
         owned
     }
 
-    /// Turns calls and results as the file spells them into a specification's own operations. `f`
-    /// sees the method, its arguments and the result (`None`: unknown); what it says is wrong
-    /// becomes an [`Error`] with the place in the file.
+    /// Converts calls and results to a specification's own operations. `f` receives the method, its
+    /// arguments and the result (`None`: unknown); its errors become [`Error`]s with the position
+    /// in the file.
     pub fn decode<Op, Ret>(
         &self,
         mut f: impl FnMut(&str, &[Value], Option<&Value>) -> Result<(Op, Option<Ret>), String>,
@@ -318,8 +318,7 @@ impl History {
         }
     }
 
-    /// Methods get other names, all at once: `offer` becomes `enq`, and two methods can swap
-    /// theirs.
+    /// Renames methods, all at once: `offer` becomes `enq`, and two methods can swap their names.
     pub fn rename<'a>(&mut self, new_name: impl Fn(&str) -> Option<&'a str>) {
         let names = Arc::make_mut(&mut self.names);
         for method in &mut names.methods {

@@ -1,5 +1,5 @@
-//! The background thread of a live monitor: collects events, puts them in order, and hands them to
-//! the monitor of streams.
+//! The background thread of a live monitor: collects events, sorts them, and passes them to the
+//! monitor of streams.
 
 use std::collections::HashMap;
 use std::mem;
@@ -15,10 +15,10 @@ use crate::spec::Spec;
 use crate::stream::{Monitor, Stopped};
 use crate::value::Value;
 
-/// How long the monitor sleeps when there is nothing to do: twice as long each time, from the first
-/// to the second.
+/// How long the monitor sleeps while no events arrive: twice as long each time, from the first to
+/// the second.
 const NAPS: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(10));
-/// So many operations of unknown outcome are taken along over a gap.
+/// At most this many operations of unknown outcome are carried over a gap.
 const MOST_ABANDONED: usize = 1 << 16;
 
 /// An event with its number and its process.
@@ -28,15 +28,15 @@ pub(super) struct Checker<S: Spec> {
     shared: Arc<Shared<S::Op, S::Ret>>,
     monitor: Monitor<S>,
     on_violation: Option<OnViolation<S>>,
-    /// Events that may have holes before them.
+    /// Events before which numbers may be missing.
     events: Vec<Numbered<S>>,
-    /// Calls that were lost, of which nothing was made yet.
+    /// Lost calls that have not been turned into a gap yet.
     lost: Option<Lost>,
     /// How many processes the monitor has a number for.
     processes: i64,
     /// Numbers of processes that are over.
     free: Vec<u32>,
-    /// Those of which events may be on their way, all of them below a number.
+    /// Processes that ended at a number, whose earlier events may not have arrived yet.
     over: Vec<(u64, u32)>,
     /// Why nothing more is checked.
     stopped: Option<Stopped<S::Op, S::Ret>>,
@@ -45,13 +45,13 @@ pub(super) struct Checker<S: Spec> {
     windows: u64,
     /// In a gap: nothing is checked before a call from rest behind this number.
     skip_until: Option<u64>,
-    /// In a gap: what processes have called since it began, and not returned from.
+    /// During a gap: the calls of processes since it began that have not returned.
     called: HashMap<u32, S::Op>,
-    /// Operations whose outcome stays unknown; only where there may be gaps.
+    /// Operations whose outcome stays unknown; only kept if gaps are possible.
     abandoned: Vec<S::Op>,
     /// The process that calls them again behind a gap.
     ghost: u32,
-    /// Where windows begin that have not begun yet.
+    /// The starts of windows that have not begun yet.
     starts: Vec<u64>,
 }
 
@@ -87,7 +87,7 @@ impl<S: Spec> Checker<S> {
         let (shortest, longest) = NAPS;
         let mut nap = shortest;
         loop {
-            // Whether to stop is asked before the last look, so that nothing is left behind.
+            // The stop flag is read before the last round, so that no event is left behind.
             let is_last = self.shared.is_stopping.load(Ordering::SeqCst);
             let is_idle = self.round();
             if is_last {
@@ -107,7 +107,7 @@ impl<S: Spec> Checker<S> {
         }
     }
 
-    /// Checks what is known by now; true where nothing had come.
+    /// Checks the events known by now; returns true if none had arrived.
     pub(super) fn round(&mut self) -> bool {
         let until = self.shared.word.load(Ordering::SeqCst) / EVENT;
         self.collect();
@@ -124,7 +124,7 @@ impl<S: Spec> Checker<S> {
         self.processes
     }
 
-    /// Empties the lists that are to be looked at.
+    /// Empties the announced lists.
     pub(super) fn collect(&mut self) {
         let ready = mem::take(&mut *lock(&self.shared.ready));
         self.starts.append(&mut lock(&self.shared.windows));
@@ -236,7 +236,7 @@ impl<S: Spec> Checker<S> {
         }
     }
 
-    /// The outcome of an operation stays unknown: behind a gap it may still take effect.
+    /// The outcome of an operation stays unknown: after a gap it may still take effect.
     fn abandon(&mut self, op: Option<S::Op>) {
         let may_lose = self.shared.when_full == super::Full::Drop;
         if may_lose && self.abandoned.len() <= MOST_ABANDONED {
@@ -278,7 +278,7 @@ impl<S: Spec> Checker<S> {
         }
     }
 
-    /// The window before is over: what runs at its end is pending.
+    /// The previous window is over: operations that run at its end are pending.
     fn begin_window(&mut self) {
         let start = self.starts.remove(0);
         if self.skip_until.is_some() {
@@ -302,7 +302,7 @@ impl<S: Spec> Checker<S> {
         if let Stopped::Violation(violation) = &stopped
             && let Some(call) = self.on_violation.take()
         {
-            // The report tells of the violation, whatever the callback does.
+            // The report contains the violation, whatever the callback does.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| call(violation)));
         }
         self.stopped = Some(stopped);

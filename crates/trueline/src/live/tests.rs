@@ -1,5 +1,4 @@
-//! The monitor's rounds run when the test says so: what comes between two rounds is on its way
-//! together.
+//! The test decides when the monitor runs a round: events between two rounds arrive together.
 
 mod random;
 
@@ -38,7 +37,7 @@ impl Manual {
         }
     }
 
-    /// More events at once than there is room for, on an object that is empty before and after.
+    /// More events at once than the capacity, on an object that is empty before and after.
     fn overflow(&mut self) {
         let mut me = self.running.process();
         for value in 1000..1100 {
@@ -61,8 +60,8 @@ fn nothing() -> (QueueOp, Value) {
     (QueueOp::Deq, Value::Nil)
 }
 
-/// Violations of operations that lie behind a gap; before them the queue shows that it is empty, or
-/// lets a value through.
+/// Violations of operations after a gap; before them the queue shows that it is empty, or lets a
+/// value through.
 #[test]
 fn violations_behind_a_gap_are_found() {
     let shown: [&[(QueueOp, Value)]; 2] = [&[nothing()], &[enq(1), deq(1)]];
@@ -94,7 +93,8 @@ fn violations_behind_a_gap_are_found() {
     }
 }
 
-/// A dequeue that never returned may take what comes in behind the gap, and it alone.
+/// A dequeue that never returned may take a value that is inserted after the gap, and no other
+/// dequeue may.
 #[test]
 fn a_removal_that_never_returned_counts_behind_a_gap() {
     for cancelled in 0..3 {
@@ -123,7 +123,7 @@ fn a_removal_that_never_returned_counts_behind_a_gap() {
     }
 }
 
-/// What came in by an enqueue that never returned is not judged, and no violation.
+/// A value of an enqueue that never returned is not judged, and not a violation.
 #[test]
 fn an_insert_that_never_returned_counts_behind_a_gap() {
     let mut live = manual(16, Full::Drop);
@@ -134,12 +134,12 @@ fn an_insert_that_never_returned_counts_behind_a_gap() {
     assert!(!report.is_violation() && !report.is_fine() && report.unjudged == 1, "{report}");
 }
 
-/// Gaps hid operations while `is_fine` said true.
+/// Gaps hid operations although `is_fine` returned true.
 #[test]
 fn a_gap_is_said_and_counted_and_not_fine() {
     let mut live = manual(16, Full::Drop);
     live.operations(&[enq(1), deq(1)]);
-    // While this runs there is no rest.
+    // While this runs the object is not at rest.
     let mut other = live.running.process();
     let _running = other.call(QueueOp::Peek);
     live.overflow();
@@ -152,14 +152,14 @@ fn a_gap_is_said_and_counted_and_not_fine() {
     assert!(gap.lost > 300 && gap.skipped > 0 && checked > 0, "{report}");
 }
 
-/// Events that were on their way when the monitor looked last may have holes: they are left out.
+/// Events before which numbers may be missing at the monitor's last round are left out.
 #[test]
 fn what_may_have_holes_is_left_out_at_the_end() {
     let mut live = manual(1 << 10, Full::Block);
     let (mut a, mut b) = (live.running.process(), live.running.process());
     a.call(QueueOp::Enq(Value::Int(1))).returns(Value::Nil);
-    // The monitor has read the word, and then a's list; b's comes after that, with events that
-    // follow from others which a has made since.
+    // The monitor has read the word, and then a's list; it reads b's list later, with events that
+    // depend on later events of a.
     let until = live.running.shared.word.load(super::Ordering::SeqCst) / super::EVENT;
     live.checker.collect();
     a.call(QueueOp::Enq(Value::Int(2))).returns(Value::Nil);
@@ -174,8 +174,8 @@ fn what_may_have_holes_is_left_out_at_the_end() {
     assert_eq!(report.tally.operations, 1);
 }
 
-/// Dropped tokens stayed among the operations that run, until their count ran over into the numbers
-/// of events.
+/// Dropped tokens stayed among the running operations, until their count overflowed into the
+/// numbers of events.
 #[test]
 fn a_million_cancelled_calls_are_no_violation() {
     let mut live = manual(1 << 16, Full::Block);
@@ -191,8 +191,8 @@ fn a_million_cancelled_calls_are_no_violation() {
     live.report().assert_linearizable();
 }
 
-/// A slow dequeue that runs beside them all, with hardly any room: what is lost is said, and
-/// nothing is made up.
+/// A slow dequeue that runs beside all of them, with a small capacity: losses are reported, and
+/// there is no false violation.
 #[test]
 fn a_slow_dequeue_beside_a_million_cancelled_ones_is_no_violation() {
     for cancelled in [(1 << 20) - 1, (1 << 20) - 2] {
@@ -214,7 +214,7 @@ fn a_slow_dequeue_beside_a_million_cancelled_ones_is_no_violation() {
     }
 }
 
-/// A call that panicked blinded the monitor for what came after it; so did one overflow.
+/// A call that panicked blinded the monitor for all later events; so did one overflow.
 #[test]
 fn violations_behind_a_panicked_call_are_found() {
     for full in [Full::Block, Full::Drop] {
@@ -249,7 +249,7 @@ fn cancelled_dequeues_cost_the_same_each() {
     live.report().assert_linearizable();
 }
 
-/// Processes that come and go leave nothing behind: neither a list to look at nor a number.
+/// Processes that come and go leave nothing behind: neither a list nor a number.
 #[test]
 fn processes_that_are_gone_cost_nothing() {
     let mut live = manual(1 << 16, Full::Block);
@@ -263,7 +263,7 @@ fn processes_that_are_gone_cost_nothing() {
         }
     }
     assert!(live.checker.processes() < 200, "{}", live.checker.processes());
-    // Nothing is to be looked at, whoever is there.
+    // No list is announced, however many processes exist.
     let _idle: Vec<_> = (0..1000).map(|_| live.running.process()).collect();
     live.checker.round();
     assert!(super::lock(&live.running.shared.ready).is_empty());
@@ -282,7 +282,7 @@ fn a_forgotten_token_is_a_cancelled_call() {
     live.report().assert_linearizable();
 }
 
-/// A monitor that is dropped tells what it has found all the same.
+/// A monitor that is dropped still reports what it has found.
 #[test]
 fn a_violation_is_told_to_a_callback() {
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -293,11 +293,11 @@ fn a_violation_is_told_to_a_callback() {
     let mut me = live.process();
     me.call(QueueOp::Deq).returns(Value::Int(1));
     drop(live);
-    // Whoever waits here waits for a monitor that has a violation before it.
+    // The monitor has found the violation, so this does not wait for ever.
     assert_eq!(receiver.recv().ok(), Some(1));
 }
 
-/// A callback that panicked took the violation with it: the report said 'unknown'.
+/// A callback that panicked lost the violation: the report said 'unknown'.
 #[test]
 fn a_callback_that_panics_does_not_hide_the_violation() {
     let live = Live::new(spec::queue())
@@ -308,8 +308,8 @@ fn a_callback_that_panics_does_not_hide_the_violation() {
     assert!(live.stop().is_violation());
 }
 
-/// Planted before, between and after gaps and calls that panicked: what is checked is found, and
-/// what is not is said.
+/// Faults before, between and after gaps and calls that panicked: checked ones are found, and
+/// unchecked parts are reported.
 #[test]
 fn a_fault_is_found_before_between_and_after_gaps_and_panics() {
     let faults: [&[(QueueOp, Value)]; 3] = [
@@ -333,7 +333,7 @@ fn a_fault_is_found_before_between_and_after_gaps_and_panics() {
             let report = live.report();
             assert!(report.is_violation(), "place {place}: {report}");
         }
-        // Inside of a gap nothing is checked, and that is said.
+        // Nothing is checked inside of a gap, and the report says so.
         let mut live = manual(16, Full::Drop);
         let mut other = live.running.process();
         let running = other.call(QueueOp::Peek);

@@ -1,5 +1,5 @@
-//! Who is wrong and why, in one sentence about a few operations, for what a monitor knows better
-//! than the times tell.
+//! The operation to blame and the reason, in one sentence about a few operations, if a monitor can
+//! explain more than the times do.
 
 use smallvec::SmallVec;
 
@@ -9,12 +9,12 @@ pub(crate) struct Blame {
     /// `{0}` stands for the first operation, and so on; without any, the first one comes in front.
     text: &'static str,
     operations: SmallVec<[u32; 4]>,
-    /// True where it is told even of a violation that is small enough to be told by its times.
+    /// Whether it is also used for a violation that is small enough for an explanation by times.
     pub(crate) always: bool,
 }
 
 impl Blame {
-    /// One operation and what is wrong with it.
+    /// One operation and the reason.
     pub(crate) fn new(operation: u32, text: &'static str) -> Blame {
         Blame { text, operations: SmallVec::from_slice(&[operation]), always: false }
     }
@@ -29,21 +29,21 @@ impl Blame {
         &self.operations
     }
 
-    /// The same with other names for the operations; nothing where one has none.
+    /// The same with other names for the operations; `None` if one has none.
     pub(crate) fn renamed(&self, name: impl Fn(u32) -> Option<u32>) -> Option<Blame> {
         let operations: Option<_> = self.operations.iter().map(|&o| name(o)).collect();
         Some(Blame { text: self.text, operations: operations?, always: self.always })
     }
 
     /// The sentence, with operations as people read them.
-    pub(crate) fn told(&self, show: impl Fn(u32) -> String) -> String {
+    pub(crate) fn render(&self, show: impl Fn(u32) -> String) -> String {
         if !self.text.contains('{') {
             return format!("{} {}", show(self.operations[0]), self.text);
         }
-        let mut told = self.text.to_string();
+        let mut text = self.text.to_string();
         for (place, &operation) in self.operations.iter().enumerate() {
-            told = told.replace(&format!("{{{place}}}"), &show(operation));
+            text = text.replace(&format!("{{{place}}}"), &show(operation));
         }
-        told
+        text
     }
 }

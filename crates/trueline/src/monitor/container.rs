@@ -1,10 +1,10 @@
-//! What the queue, the stack and the priority queue have in common: values that go in once and come
-//! out once.
+//! Shared by the queue, the stack and the priority queue: values that are inserted once and removed
+//! once.
 //!
 //! The *cover* of a value is the time during which it is certainly inside: the slots from the
-//! return of its insert up to the call of its removal (none where they overlap). A value that was
+//! return of its insert up to the call of its removal (none if they overlap). A value that was
 //! never removed has a removal at infinity; initial values are inserted one after the other before
-//! everything. Two facts carry every monitor here:
+//! everything. Every monitor here uses two facts:
 //!
 //! - *Gap lemma.* In a slot that no cover contains, the container can be taken to be empty: each
 //!   value has an insert that can still come later or a removal that can have been before.
@@ -13,23 +13,23 @@
 use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};
 
-/// What an operation on a container did. Each value is inserted at most once, initial contents
-/// included.
+/// The effect of an operation on a container. Each value is inserted at most once, including
+/// initial contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Put the value in.
     Insert(u32),
     /// Took the value out.
     Remove(u32),
-    /// Found nothing to take out, or looked and found it empty.
+    /// Found nothing to remove, or an observer found the container empty.
     Empty,
-    /// A removal that never returned. The monitors take it not to have happened; [`super::pending`]
-    /// decides.
+    /// A removal that never returned. The monitors assume that it did not happen;
+    /// [`super::pending`] decides.
     RemoveUnknown,
 }
 
-/// True where each value is inserted at most once, initial contents included: what the monitors
-/// rely on.
+/// Whether each value is inserted at most once, including initial contents: the monitors rely on
+/// it.
 pub(crate) fn is_unambiguous(operations: &[Op<Action>], initial: &[u32]) -> bool {
     let inserted = operations.iter().filter_map(|o| match o.action {
         Action::Insert(v) => Some(v),
@@ -61,7 +61,7 @@ impl Value {
         self.ins.call != NEVER
     }
 
-    /// True where the value is certainly inside at some time.
+    /// Whether the value is certainly inside at some time.
     pub(super) fn covers(&self) -> bool {
         self.ins.returned < self.rem.call
     }
@@ -86,7 +86,7 @@ pub(super) const REM_RETURN: u32 = 3;
 /// An event of no value.
 pub(super) const NO_EVENT: u32 = u32::MAX;
 
-/// A history of a container that breaks none of the rules on single values.
+/// A history of a container that satisfies all rules on single values.
 pub(super) struct Values {
     /// By dense name; not all are [present](Value::present).
     pub(super) values: Vec<Value>,
@@ -97,8 +97,8 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Pairs inserts with removals. The error is a violation: a value from nowhere, twice, or too
-    /// early.
+    /// Pairs inserts with removals. An error is a violation: a value that was never inserted, or is
+    /// removed twice or too early.
     pub(super) fn new(operations: &[Op<Action>], initial: &[u32]) -> Result<Values, Answer> {
         let shift = 2 * initial.len() as u32;
         let ranks = Ranks::new(operations.iter().map(|o| o.span), shift);
@@ -149,7 +149,7 @@ impl Values {
         Ok(Values { values, empties, end: ranks.end, names })
     }
 
-    /// The values at these places alone, without empty results, with ranks made dense anew.
+    /// Only the values at these places, without empty results, with dense ranks.
     pub(super) fn only(&self, places: &[u32]) -> Values {
         let each = places.iter().map(|&p| self.values[p as usize]);
         let spans = each.clone().flat_map(|v| [v.ins, v.rem]).filter(|s| s.call != NEVER);
@@ -159,7 +159,7 @@ impl Values {
         Values { values: values.collect(), empties: Vec::new(), end: ranks.end, names }
     }
 
-    /// What happens at each rank: `place * 4 + kind`, or [`NO_EVENT`].
+    /// The event at each rank: `place * 4 + kind`, or [`NO_EVENT`].
     pub(super) fn events(&self) -> Vec<u32> {
         let mut events = vec![NO_EVENT; self.end as usize];
         for (i, v) in self.values.iter().enumerate().filter(|(_, v)| v.present()) {
@@ -182,13 +182,13 @@ impl Values {
     }
 
     /// Gives each empty result a slot of its interval that no cover contains: (slot, operation),
-    /// sorted. The error is a violation, with a shortest chain of covers.
+    /// sorted. An error is a violation, with a shortest chain of covers.
     pub(super) fn place_empties(&self) -> Result<Vec<(u32, u32)>, Answer> {
         if self.empties.is_empty() {
             return Ok(Vec::new());
         }
         // First the change of the number of covers at each rank, then in its place the next slot
-        // without.
+        // without a cover.
         let mut next = vec![0u32; self.end as usize + 1];
         for v in self.values.iter().filter(|v| v.present() && v.covers()) {
             let last = v.rem.call.min(self.end) as usize;
@@ -275,7 +275,8 @@ impl Values {
     }
 }
 
-/// Two removals of a value. Its insert is named too: without it there would be another reason.
+/// Two removals of a value. Its insert is named too, because without it there would be another
+/// reason.
 fn removed_twice(
     operations: &[Op<Action>],
     initial: &[u32],

@@ -1,7 +1,8 @@
-//! A tree of maxima over an array of numbers: set one, ask for the largest of a prefix and where it
-//! is.
+//! A tree of maxima over an array of numbers: updates one, finds the largest of a prefix and its
+//! place.
 //!
-//! Sixteen children a node, so that a node is one cache line and a million numbers are five levels.
+//! Sixteen children per node, so that a node is one cache line and a million numbers take five
+//! levels.
 
 const WIDTH: usize = 16;
 
@@ -33,8 +34,7 @@ impl MaxTree {
         }
     }
 
-    /// The largest of the first `end` numbers and one place where it stands; `None` where all are
-    /// 0.
+    /// The largest of the first `end` numbers and one of its places; `None` if all are 0.
     pub(super) fn max_before(&self, end: usize) -> Option<(u32, usize)> {
         let (mut end, mut best, mut found) = (end, 0, (0, 0));
         for (level, keys) in self.levels.iter().enumerate() {
@@ -64,7 +64,7 @@ impl MaxTree {
     /// The first place from `start` on whose number is not 0, or the length of the array.
     pub(super) fn next(&self, start: usize) -> usize {
         let (mut level, mut index) = (0, start);
-        // Climb while the rest of the block holds nothing, then descend to the first that does.
+        // Climb while the rest of the block is zero, then descend to the first number that is not.
         loop {
             let keys = &self.levels[level];
             let end = ((index | (WIDTH - 1)) + 1).min(keys.len());

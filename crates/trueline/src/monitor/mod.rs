@@ -1,10 +1,10 @@
-//! Monitors: exact decisions in O(n log n) for the data types that people use.
+//! Monitors: exact decisions in O(n log n) for common data types.
 //!
-//! A monitor is a pure function on numbers. It knows nothing of specifications, files or budgets:
-//! the caller has found out that a history is one of a queue, say, and that each value is inserted
-//! at most once, and hands over intervals and small numbers. The answer is an order that explains
-//! the history, or a few operations that no order explains. Both are checked again by code that
-//! shares nothing with this module.
+//! A monitor is a pure function on numbers. It does not depend on specifications, files or budgets:
+//! the caller has established that a history is one of a queue, say, and that each value is
+//! inserted at most once, and passes intervals and small numbers. The answer is an order that
+//! explains the history, or a few operations that no order explains. Code that shares nothing with
+//! this module checks both again.
 //!
 //! | file | decides | cost |
 //! |---|---|---|
@@ -50,7 +50,7 @@ pub(crate) use blame::Blame;
 /// The rank of a return that never came. Larger than every rank.
 pub(crate) const NEVER: u32 = u32::MAX;
 
-/// No operation: what an initial value was inserted by.
+/// No operation: stands for the insertion of an initial value.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// When an operation ran. `call < returned`; the finite ranks of a history are unique.
@@ -71,7 +71,7 @@ pub(crate) struct Op<A> {
     pub(crate) action: A,
 }
 
-/// What a monitor found. Operations are named by their index in the slice that was given.
+/// The finding of a monitor. Operations are identified by their index in the given slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// A legal order: every returned operation, and those pending ones that took effect.
@@ -89,7 +89,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// A violation by these operations; [`NONE`] and repetitions are left out.
+    /// A violation by these operations, without [`NONE`] and repetitions.
     fn violation(operations: impl IntoIterator<Item = u32>, why: Why) -> Answer {
         let mut operations: Vec<u32> = operations.into_iter().filter(|&o| o != NONE).collect();
         operations.sort_unstable();
@@ -98,12 +98,11 @@ impl Answer {
     }
 }
 
-/// The rule that a violation breaks. Numbers are indices of operations; [`NONE`] in the place of an
-/// insert is a value that was there from the start, in the place of a removal one that was never
-/// removed.
+/// The rule that a violation breaks. Numbers are indices of operations; [`NONE`] for an insert
+/// means an initial value, for a removal a value that was never removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// A container gave out a value that nobody put in.
+    /// A container returned a value that was never inserted.
     NeverInserted {
         /// The removal.
         remove: u32,
@@ -122,7 +121,7 @@ pub(crate) enum Why {
         /// The insert, which was called later.
         insert: u32,
     },
-    /// A queue gave out the second value before the first, which had been put in earlier.
+    /// A queue returned the second value before the first, which had been inserted earlier.
     WrongOrder {
         /// Returned before `second_insert` was called.
         first_insert: u32,
@@ -133,20 +132,20 @@ pub(crate) enum Why {
         /// The removal that came too late, or never.
         first_remove: u32,
     },
-    /// 'Empty' was reported while at each moment some value was certainly inside: the other
+    /// 'Empty' was returned although at each moment some value was certainly inside: the other
     /// operations.
     EmptyWhileCovered {
         /// The empty result.
         empty: u32,
     },
-    /// A priority queue gave out a value while at each moment a higher one was certainly inside.
+    /// A priority queue returned a value while at each moment a higher one was certainly inside.
     HigherInside {
         /// The removal of the lower value.
         remove: u32,
     },
-    /// Values that are in a stack without interruption, none of which can be the bottom-most.
+    /// Values of which one is always in a stack, and none of which can be the lowest.
     NoBottom,
-    /// A read of a value that nobody wrote.
+    /// A read of a value that was never written.
     NeverWritten {
         /// The read.
         read: u32,

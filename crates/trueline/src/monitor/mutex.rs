@@ -1,23 +1,23 @@
-//! The mutex without owners: any process may release it. A set with a single key, which is there
-//! while the lock is held: to acquire is to add, to release is to remove. Cost and proof are those
-//! of [`super::set`].
+//! The mutex without owners: any process may release it. It is a set with a single key, which is
+//! present while the lock is held: acquiring adds, releasing removes. Cost and proof are those of
+//! [`super::set`].
 
 use super::{Answer, Op, set};
 
-/// What an operation on a mutex did. One that never returned may have taken effect or not.
+/// The effect of an operation on a mutex. One that never returned may have taken effect or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Took the lock.
     Acquire,
     /// Gave the lock back.
     Release,
-    /// Tried to take the lock and found it held, or looked.
+    /// Tried to take the lock and found it held, or only observed that.
     FoundHeld,
-    /// Looked and found it free.
+    /// Observed that it is free.
     FoundFree,
 }
 
-/// Decides a mutex. `held` tells whether the lock is taken at the start.
+/// Decides a mutex. `held`: whether the lock is held at the start.
 pub(crate) fn check(operations: &[Op<Action>], held: bool) -> Answer {
     let as_set = |o: &Op<Action>| Op {
         span: o.span,

@@ -1,24 +1,24 @@
-//! Removals that never returned: which value they took, if any, is for us to choose.
+//! Removals that never returned: the monitor chooses which value each took, if any.
 //!
-//! A pending removal matters only by the value that it takes, and only if that value is otherwise
-//! never removed: one that takes nothing, or finds nothing, can be left out. Giving a removal to a
-//! value can only help: instead of 'never' the value leaves at some time after the removal's call,
-//! and the earlier the call the better. So the search starts without any and is led by the
-//! violations that the monitor finds:
+//! A pending removal matters only through the value that it takes, and only if that value is
+//! otherwise never removed: one that takes nothing, or finds nothing, can be left out. Assigning a
+//! removal to a value can only help: instead of 'never' the value leaves at some time after the
+//! removal's call, and the earlier the call the better. So the search starts without any, and the
+//! violations that the monitor finds guide it:
 //!
-//! - A violation is a sub-history. A choice that makes the history linearizable gives a pending
+//! - A violation is a sub-history. A choice that makes the history linearizable assigns a pending
 //!   removal to one of its never removed values. Try each such value; one that was tried in vain
-//!   stays without in the branches after it, so that no set of values is tried twice. A violation
-//!   without such a value ends the branch.
+//!   stays without in later branches, so that no set of values is tried twice. A violation without
+//!   such a value ends the branch.
 //! - Removals are tried latest call first, which leaves the earlier, stronger ones to others. (For
-//!   a queue without empty results the values have mere deadlines, and this never takes a step
-//!   back.) Where a removal is too late for the value whatever the others do, later ones are too:
-//!   bisection finds the latest that is not.
-//! - Give each value that is left its own copy of the earliest removal that is left: if that is a
+//!   a queue without empty results the values have mere deadlines, and this never backtracks.) If a
+//!   removal is too late for the value whatever the others do, later ones are too: bisection finds
+//!   the latest that is not.
+//! - Give each remaining value its own copy of the earliest remaining removal: if that is a
 //!   violation, the branch has no solution.
 //!
-//! Cost: a few runs of the monitor a step; steps are exponential in the number of pending removals
-//! at worst and few in practice. Exact when it ends.
+//! Cost: a few runs of the monitor per step; the number of steps is exponential in the number of
+//! pending removals at worst, and small in practice. Exact when it ends.
 
 use super::container::Action;
 use super::shrink::shrink;
@@ -27,13 +27,13 @@ use super::{Answer, NEVER, Op, Span, Why};
 /// Decides a container with these operations and initial contents.
 pub(crate) type Monitor<'a> = &'a dyn Fn(&[Op<Action>], &[u32]) -> Answer;
 
-/// Operations that may be looked at to make an explanation smaller.
+/// How many operations may be processed to shrink an explanation.
 const SHRINK_WORK: u64 = 1 << 20;
 
 /// Decides a history with pending removals ([`Action::RemoveUnknown`], which never return).
-/// `monitor` decides one without. `step` is told the number of operations that will be looked at
-/// and says whether to go on; `None` where it said no. Without pending removals this is the monitor
-/// itself.
+/// `monitor` decides one without. `step` receives the number of operations to be processed and
+/// returns whether to continue; the result is `None` if it did not. Without pending removals this
+/// is the monitor itself.
 pub(crate) fn check(
     operations: &[Op<Action>],
     initial: &[u32],
@@ -65,7 +65,7 @@ struct Search<'a> {
     blamed: Vec<Item>,
 }
 
-/// What an explanation is made of.
+/// An item of an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Value(u32),
@@ -76,7 +76,7 @@ enum Outcome {
     Order(Vec<u32>),
     /// A violation whatever the pending removals do.
     Violation(Answer),
-    /// None of the ways to deal out the removals that are left leads to an order.
+    /// No assignment of the remaining removals leads to an order.
     Fails,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Search<'a> {
         Search { operations, initial, monitor, free, stay, settled, blamed }
     }
 
-    /// What the monitor says of the removals given out so far; the never removed values of a
+    /// The monitor's answer for the removals assigned so far; the never removed values of a
     /// violation.
     fn look(&mut self) -> Result<Vec<u32>, (Answer, Vec<u32>)> {
         match (self.monitor)(&self.operations, self.initial) {
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `None` where time is up.
+    /// `None` if the time is up.
     fn run(&mut self, step: &mut dyn FnMut(u64) -> bool) -> Option<Outcome> {
         let cost = self.operations.len() as u64;
         if !step(cost) {
@@ -165,7 +165,7 @@ impl<'a> Search<'a> {
         result
     }
 
-    /// True where not even a copy of the earliest removal for each value that is left would do.
+    /// Whether even a copy of the earliest removal for each remaining value would not suffice.
     fn is_hopeless(&mut self) -> bool {
         let mut values = self.stay.clone();
         values.retain(|v| !self.settled.contains(v));
@@ -185,8 +185,8 @@ impl<'a> Search<'a> {
         }
         match (self.monitor)(&operations, self.initial) {
             Answer::Order(_) => false,
-            // A copy that comes too late for its own value says nothing of a history where the
-            // value stays.
+            // A copy that comes too late for its own value proves nothing about a history in which
+            // the value stays.
             Answer::Violation { why: Why::HigherInside { remove }, .. }
                 if remove as usize >= self.operations.len() =>
             {
@@ -200,7 +200,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Remembers what a violation is made of and finds its values that are never removed.
+    /// Records the items of a violation and finds its values that are never removed.
     fn blame(&mut self, operations: &[u32], initial: &[u32]) -> Vec<u32> {
         let mut values = initial.to_vec();
         let mut removed = Vec::new();
@@ -217,8 +217,8 @@ impl<'a> Search<'a> {
         values
     }
 
-    /// The operations and initial values that take part in any of the violations, made fewer as far
-    /// as the work allows, and the pending removals.
+    /// The operations and initial values that take part in any of the violations, shrunk as far as
+    /// the work allows, and the pending removals.
     fn explain(
         &mut self,
         operations: &[Op<Action>],
@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
 }
 
 /// The operations and initial values of these sorted items, and all pending removals that can
-/// matter: one that is called after everything else has returned can not.
+/// matter: one that is called after everything else has returned cannot.
 fn select(operations: &[Op<Action>], initial: &[u32], items: &[Item]) -> (Vec<u32>, Vec<u32>) {
     let has = |v: u32| items.binary_search(&Item::Value(v)).is_ok();
     let mut chosen: Vec<u32> = (0..operations.len() as u32)

@@ -30,7 +30,7 @@ use super::container::{
 };
 use super::{Answer, NEVER, NONE, Op, Why};
 
-/// Decides a queue. `initial` is what is in it at the start, oldest first.
+/// Decides a queue. `initial` is its initial content, oldest first.
 pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
     let (values, empties) = match Values::with_empties(operations, initial) {
         Ok(placed) => placed,
@@ -76,8 +76,8 @@ impl Ready {
     }
 }
 
-/// The values, and [`EMPTY`] for each empty result, in an order that both orders respect; `None`
-/// where there is none.
+/// The values, and [`EMPTY`] for each empty result, in an order that respects both orders; `None`
+/// if there is none.
 fn order_of_values(values: &Values, events: &[u32], empties: &[(u32, u32)]) -> Option<Vec<u32>> {
     let present = values.values.iter().filter(|v| v.present()).count();
     let total = present + empties.len();
@@ -98,7 +98,7 @@ fn order_of_values(values: &Values, events: &[u32], empties: &[(u32, u32)]) -> O
         if sequence.len() == total {
             return Some(sequence);
         }
-        // The first end among the values that are left bounds the calls that may come before it.
+        // The first end among the remaining values bounds the calls that may come before it.
         while enqueue_ends < values.end {
             match value_at(enqueue_ends) {
                 Some((v, INS_RETURN | REM_RETURN))
@@ -190,7 +190,7 @@ fn merge(values: &Values, empties: &[(u32, u32)], sequence: &[u32], operations: 
 
 /// Two values in the wrong order. They must exist.
 fn clash(values: &Values, events: &[u32]) -> Answer {
-    // Of the values whose enqueue has returned, the one that is dequeued last.
+    // Among the values whose enqueue has returned, the one that is dequeued last.
     let mut first: Option<u32> = None;
     for &event in events.iter().filter(|&&e| e != NO_EVENT) {
         let v = &values.values[(event >> 2) as usize];

@@ -23,7 +23,7 @@
 use super::ranks::{Names, Ranks, all_differ};
 use super::{Answer, NEVER, NONE, Op, Span, Why};
 
-/// What an operation on a register did. Reads that never returned are left out by the caller.
+/// The effect of an operation on a register. The caller leaves out reads that never returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Found this value.
@@ -32,7 +32,7 @@ pub(crate) enum Action {
     Write(u32),
 }
 
-/// True where no value is written twice, or written and initial: what the monitor relies on.
+/// Whether no value is written twice, or both written and initial: the monitor relies on it.
 pub(crate) fn is_unambiguous(operations: &[Op<Action>], initial: Option<u32>) -> bool {
     let written = operations.iter().filter_map(|o| match o.action {
         Action::Write(v) => Some(v),
@@ -44,7 +44,7 @@ pub(crate) fn is_unambiguous(operations: &[Op<Action>], initial: Option<u32>) ->
 /// The operations on one value.
 #[derive(Clone, Copy)]
 struct Cluster {
-    /// [`NONE`] for the initial value, [`ABSENT`] for a value that nobody wrote.
+    /// [`NONE`] for the initial value, [`ABSENT`] for a value that was never written.
     write: u32,
     write_called: u32,
     first_return: u32,
@@ -73,8 +73,8 @@ impl Cluster {
         self.first_return < self.last_call
     }
 
-    /// False for a value that was never written, and for a write that never returned and nobody
-    /// saw.
+    /// False for a value that was never written, and for a write that never returned and was never
+    /// read.
     fn counts(&self) -> bool {
         self.write != ABSENT && (self.first_return != NEVER || self.reads > 0)
     }
@@ -84,8 +84,8 @@ impl Cluster {
     }
 }
 
-/// Decides a register. Operations are sorted by call. No value is written twice, and `initial`,
-/// where there is one, not at all; without it no value can be read that was not written.
+/// Decides a register. Operations are sorted by call. No value is written twice, and `initial`, if
+/// given, is not written; without it no value can be read that was not written.
 pub(crate) fn check(operations: &[Op<Action>], initial: Option<u32>) -> Answer {
     debug_assert!(operations.is_sorted_by_key(|o| o.span.call));
     let name = |a: Action| match a {
@@ -160,7 +160,7 @@ fn witness(
     begins: &[u32],
 ) -> Vec<u32> {
     let mut order = Vec::with_capacity(operations.len());
-    // Where the next read of each cluster goes.
+    // The place of the next read of each cluster.
     let mut places = vec![0u32; clusters.len()];
     for &b in begins {
         let cluster = &clusters[b as usize];

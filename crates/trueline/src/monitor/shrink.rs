@@ -1,11 +1,11 @@
-//! Shrinking: drop what a violation does not need.
+//! Shrinks a violation: drops the items that it does not need.
 //!
-//! First halves, then quarters, down to single items. Violations that are made smaller by sound
-//! drops are closed upwards (more items, still a violation), so one pass of single drops leaves
-//! nothing to drop. The work is bounded by [`WORK`] items looked at; a violation that is too large
-//! for that stays larger than it must.
+//! First halves, then quarters, down to single items. Violations that are shrunk by sound drops are
+//! closed upwards (more items are still a violation), so after one pass of single drops nothing
+//! more can be dropped. The work is bounded by [`WORK`] items; a violation that is too large for
+//! that is not shrunk completely.
 
-/// Items that may be looked at, all attempts together.
+/// Maximum number of items that are processed, in all attempts together.
 const WORK: usize = 1 << 18;
 
 /// A subset of `items`, in their order, for which `fails` still holds. It must hold for all of

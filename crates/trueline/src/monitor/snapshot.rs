@@ -15,7 +15,7 @@
 //! value of its own) are of this kind. An order is found as time goes by: what returns is put
 //! behind everything that must come before it, and that was called by then unless there is a cycle.
 //!
-//! A cycle is told in the words of a property of snapshots: see `snapshot/told.rs`.
+//! A cycle is told in the words of a property of snapshots: see `snapshot/explain.rs`.
 //!
 //! **Repeated values.** Where a value has several runs that a scan may have seen, the first and the
 //! last of them bound what it saw; the relation is then necessary. A cycle is a violation, an order
@@ -26,9 +26,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-mod told;
+mod explain;
 
-pub(crate) use told::Property;
+pub(crate) use explain::Property;
 
 use super::ranks::timeline;
 use super::{Answer, NEVER, NONE, Op, Span, Why};
@@ -76,7 +76,7 @@ struct Check<'a> {
     is_vague: bool,
     /// Of scans that show a value that has several runs: the updates by which times tell which it
     /// is.
-    told_apart_by: HashMap<u32, Vec<u32>, FixedState>,
+    distinguished_by: HashMap<u32, Vec<u32>, FixedState>,
 }
 
 /// Decides, or says why it does not fit. Operations are sorted by call; pending scans are left out.
@@ -120,7 +120,7 @@ pub(crate) fn check(
         bounds: Vec::new(),
         bounds_of: vec![(0, 0); operations.len()],
         is_vague: false,
-        told_apart_by: HashMap::default(),
+        distinguished_by: HashMap::default(),
     };
     let mut known: HashMap<u32, Located, FixedState> = HashMap::default();
     for (scan, span, list) in scans() {
@@ -140,7 +140,7 @@ pub(crate) fn check(
             Ok(Answer::Order(order))
         }
         Ok(_) => Err("a scan shows a value that was written several times about then".into()),
-        Err(cycle) => Ok(check.told(&cycle)),
+        Err(cycle) => Ok(check.explain(&cycle)),
     }
 }
 
@@ -301,7 +301,7 @@ impl Check<'_> {
                 let (bound, overwritten_by) =
                     self.narrowed(self.bounds[at], span, by_value, entries);
                 self.bounds.push(bound);
-                self.told_apart_by.entry(scan).or_default().extend(overwritten_by);
+                self.distinguished_by.entry(scan).or_default().extend(overwritten_by);
             }
             self.bounds_of[scan as usize] = (start, self.bounds.len() as u32);
         }

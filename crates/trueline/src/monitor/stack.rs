@@ -43,7 +43,7 @@ use super::max_tree::MaxTree;
 use super::shrink::shrink;
 use super::{Answer, NEVER, NONE, Op, Why};
 
-/// Decides a stack. `initial` is what is in it at the start, bottom first.
+/// Decides a stack. `initial` is its initial content, bottom first.
 pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
     let (values, empties) = match Values::with_empties(operations, initial) {
         Ok(placed) => placed,
@@ -58,10 +58,9 @@ pub(crate) fn check(operations: &[Op<Action>], initial: &[u32]) -> Answer {
     }
 }
 
-/// What is left to do, last first.
+/// The remaining work, last first.
 enum Todo {
-    /// Take a component apart: the values that are left before `end`. `last` is the last of its
-    /// chain.
+    /// Take a component apart: the remaining values before `end`. `last` is the last of its chain.
     Component { end: u32, last: u32 },
     /// Pop a value, in this slot.
     Pop { value: u32, slot: u32 },
@@ -119,12 +118,11 @@ struct Parts<'a> {
     sorted: Vec<u32>,
     /// The index of each value with a cover.
     index: Vec<u32>,
-    /// How many values are pushed (certainly) before this one may be popped: they are the first so
-    /// many.
+    /// How many values are certainly pushed before this one may be popped: they are the first ones.
     reach: Vec<u32>,
     /// Call of the pop, of the values that are left.
     left: MaxTree,
-    /// Return of the pop, of the values that are left and whose push is called before A.
+    /// Returns of the pops, for the remaining values whose push is called before A.
     marked: MaxTree,
     marked_until: u32,
     /// Before this index nothing is left.
@@ -200,7 +198,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Takes a value out of the component that ends at `end` and adds the components that remain.
+    /// Removes a value from the component that ends at `end` and adds the remaining components.
     fn take(&mut self, index: u32, end: u32, last: u32, todo: &mut Vec<Todo>) {
         self.left.set(index as usize, 0);
         self.marked.set(index as usize, 0);
@@ -288,8 +286,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Writes the witness: pushes and pops come in order of their slots; between them go the values
-/// without a cover and, while the stack is empty, the empty results.
+/// Writes the witness: pushes and pops in order of their slots; between them the values without a
+/// cover and, while the stack is empty, the empty results.
 struct Output<'a> {
     values: &'a Values,
     events: &'a [u32],
@@ -316,7 +314,7 @@ impl Output<'_> {
         self.depth -= 1;
     }
 
-    /// Puts in what belongs into the slots before `end`.
+    /// Emits the operations in the slots before `end`.
     fn advance(&mut self, end: u32) {
         while self.cursor < end.min(self.values.end) {
             let slot = self.cursor;

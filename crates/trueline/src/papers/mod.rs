@@ -1,4 +1,4 @@
-//! What reproduces papers, and nobody needs to check a history. Feature `papers`.
+//! Reproduces papers; not needed to check a history. Feature `papers`.
 //!
 //! | module | what | paper |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | `symbolic` | the object's theory as propositional logic, asked of a SAT solver; every order in turn | the same |
 //! | `quasi` | quasi linearizability in the readings `uniform` and `literal`, and by enumeration | Zhang, Chattopadhyay and Wang, Round-Up, 2015 |
 //!
-//! The rest of the crate knows one variant of [`crate::Algorithm`], two readings of quasi
-//! linearizability and [`quasi::Algorithm::RoundUp`](crate::quasi::Algorithm::RoundUp) of it, each
-//! behind the feature.
+//! The rest of the crate refers to it in one variant of [`crate::Algorithm`], two readings of quasi
+//! linearizability and [`quasi::Algorithm::RoundUp`](crate::quasi::Algorithm::RoundUp), each behind
+//! the feature.
 
 mod options;
 pub(crate) mod quasi;
@@ -31,21 +31,21 @@ pub use symbolic::{Enumerate, Symbolic};
 pub enum Algorithm {
     /// The object's theory as propositional logic, at every return.
     Symbolic(Options),
-    /// Every order in turn, each held against the object's theory, at every return.
+    /// Every order in turn, each compared with the object's theory, at every return.
     Enumerate(Options),
-    /// All sequentializations and of each all quasi permutations: decides quasi linearizability
-    /// only, see [`crate::quasi`].
+    /// All quasi permutations of all sequentializations: decides quasi linearizability only, see
+    /// [`crate::quasi`].
     RoundUp,
 }
 
 impl Algorithm {
-    /// Why it does not decide whether a history is linearizable, where it decides something else.
+    /// Why it does not decide whether a history is linearizable, if it decides something else.
     pub(crate) fn refusal(self) -> Option<&'static str> {
         let quasi_only = "it decides quasi linearizability only, see --quasi";
         (self == Algorithm::RoundUp).then_some(quasi_only)
     }
 
-    /// The checker of an object that holds these values at first, where it decides by a theory.
+    /// The checker of an object with these initial values, if it decides by a theory.
     pub(crate) fn monitor<'a>(
         self,
         object: Object,

@@ -9,9 +9,10 @@ use crate::error::ParseError;
 /// The flags of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Options {
-    /// `c`: completions of pending operations are tried one by one instead of left to the solver.
+    /// `c`: completions of pending operations are tried one by one; without it the solver searches
+    /// them.
     pub completions: bool,
-    /// `i`: one solver is kept, and told what is new.
+    /// `i`: one solver is kept and extended.
     pub incremental: bool,
     /// `r`: matches that cannot matter any more are forgotten.
     pub removal: bool,
@@ -55,7 +56,7 @@ pub(crate) const PLAIN: Options =
     Options { completions: false, incremental: false, removal: false };
 
 impl Algorithm {
-    /// The same algorithm with these options. The error says which it does not take.
+    /// The same algorithm with these options. An error names the options that it does not support.
     pub fn with_options(self, options: Options) -> Result<Algorithm, ParseError> {
         let (with, takes) = match self {
             Algorithm::Saturate { .. } => (

@@ -1,10 +1,10 @@
-//! The proof that a history is quasi linearizable, and its check, straight from Definition 4.
+//! The proof that a history is quasi linearizable, and its check, directly from Definition 4.
 //!
-//! Shares nothing with the searches but the words of the history: contents are a plain list here,
-//! and every condition is tested as it is written in the definition. Cost: O(n²) for a stack or
-//! priority queue with large contents, else O(n).
+//! Shares nothing with the searches except the translated history: contents are a plain list here,
+//! and every condition is tested as the definition states it. Cost: O(n²) for a stack or priority
+//! queue with large contents, otherwise O(n).
 
-use super::words::{Act, Words};
+use super::part_history::{Act, PartHistory};
 use super::{Bounds, End, Reading};
 use crate::history::PENDING;
 use crate::spec::Kind;
@@ -12,8 +12,8 @@ use crate::spec::Kind;
 /// Two orders of the same operations: p', which respects real time, and p'', which is legal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificate {
-    /// What each operation does. Those behind the operations of the history are the removals of an
-    /// open end.
+    /// The effect of each operation. Those after the operations of the history are the removals of
+    /// an open end.
     pub(crate) acts: Vec<Act>,
     /// p': numbers into `acts`. Pending operations without an effect are left out.
     pub(crate) order: Vec<u32>,
@@ -21,10 +21,10 @@ pub(crate) struct Certificate {
     pub(crate) legal: Vec<u32>,
 }
 
-/// Says what is wrong with the certificate, if anything; else how far each operation of `order`
-/// moved within its class.
+/// Checks the certificate. An error says what is wrong; otherwise the result is how far each
+/// operation of `order` moved within its class.
 pub(crate) fn check(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     reading: Reading,
     end: End,
@@ -66,9 +66,9 @@ pub(crate) fn check(
     Ok(order.iter().map(|&o| moved[o as usize]).collect())
 }
 
-/// p' holds every operation that returned, respects real time, gives no operation another result,
-/// and ends as it should.
-fn real_time(words: &Words, acts: &[Act], order: &[u32], end: End) -> Result<(), String> {
+/// p' contains every operation that returned, respects real time, changes no result, and ends as it
+/// should.
+fn real_time(words: &PartHistory, acts: &[Act], order: &[u32], end: End) -> Result<(), String> {
     let n = words.len() as u32;
     let mut latest_call = 0;
     let mut seen = vec![false; acts.len()];
@@ -120,7 +120,7 @@ fn real_time(words: &Words, acts: &[Act], order: &[u32], end: End) -> Result<(),
 }
 
 /// Runs p'' on a plain list.
-fn is_legal(words: &Words, acts: &[Act], legal: &[u32]) -> Result<(), String> {
+fn is_legal(words: &PartHistory, acts: &[Act], legal: &[u32]) -> Result<(), String> {
     let mut inside: std::collections::VecDeque<u32> = words.initial.iter().copied().collect();
     for &o in legal {
         let turn = match words.kind {
@@ -154,7 +154,7 @@ fn is_legal(words: &Words, acts: &[Act], legal: &[u32]) -> Result<(), String> {
     Ok(())
 }
 
-/// The distance of the two places of each operation of a class among the operations of that class.
+/// The distance between the two places of each operation of a class, counted within that class.
 fn displacement(
     order: &[u32],
     legal: &[u32],
@@ -177,7 +177,7 @@ fn displacement(
 }
 
 /// Nothing is removed in p' before it was added there.
-fn causality(words: &Words, acts: &[Act], order: &[u32]) -> Result<(), String> {
+fn causality(words: &PartHistory, acts: &[Act], order: &[u32]) -> Result<(), String> {
     let mut inside: Vec<i64> = vec![0; words.values.len()];
     words.initial.iter().for_each(|&value| inside[value as usize] += 1);
     for &o in order {

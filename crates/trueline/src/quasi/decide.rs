@@ -1,10 +1,10 @@
-//! Decides one part for one factor: chooses the search, makes the certificate, has it checked.
+//! Decides one part for one factor: chooses the search, builds the certificate, has it checked.
 
 use super::certificate::{self, Certificate};
 use super::displaced::{self, Displaced};
 use super::lives::Queue;
+use super::part_history::{Act, PartHistory};
 use super::queue;
-use super::words::{Act, Words};
 use super::{Algorithm, Bounds, Effort, End, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Decision as Searched, Problem, Ticker, Which, Window, search};
@@ -12,7 +12,7 @@ use crate::check::{Decision as Searched, Problem, Ticker, Which, Window, search}
 use crate::papers::quasi as papers;
 use crate::spec::subject::Subject;
 
-/// The question, but for the factor.
+/// The question, without the factor.
 #[derive(Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub(crate) reading: Reading,
@@ -24,9 +24,9 @@ pub(crate) struct Question<'a> {
 /// The answer for one part and one factor.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// It holds; the certificate was checked, and says how far each operation of the order moved.
+    /// It holds; the certificate was checked; with how far each operation of the order moved.
     Holds { certificate: Certificate, moved: Vec<u32>, by: &'static str },
-    /// It does not. Every prefix without the return of `stuck` does, where that is known.
+    /// It does not hold. Every prefix without the return of `stuck` holds, if that is known.
     Refuted { stuck: Option<u32>, by: &'static str },
     /// A certificate is wrong: a bug.
     Wrong(String),
@@ -37,7 +37,7 @@ const WIDTHS: [usize; 5] = [4, 64, 1024, 1 << 14, usize::MAX];
 
 /// Decides with these bounds, in at most `limit` steps.
 pub(super) fn decide(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     limit: u64,
@@ -61,17 +61,17 @@ pub(super) fn decide(
     })
 }
 
-/// A factor below which `slots` does not hold, as far as that is seen without a search.
-pub(super) fn lower_bound(words: &Words, question: &Question<'_>) -> u32 {
+/// A factor below which `slots` does not hold, as far as can be seen without a search.
+pub(super) fn lower_bound(words: &PartHistory, question: &Question<'_>) -> u32 {
     match (question.reading, Queue::new(words)) {
         (Reading::Slots, Some(queue)) => queue.least_by_windows(question.end).0,
         _ => 0,
     }
 }
 
-/// The general search alone, for a second opinion on what the search for queues refuted.
+/// The general search alone, as a second opinion when the search for queues refutes.
 pub(super) fn generally(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     limit: u64,
@@ -86,7 +86,7 @@ pub(crate) enum Found {
 }
 
 fn slots(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     ticker: &mut Ticker<'_>,
@@ -114,7 +114,7 @@ fn slots(
 }
 
 fn general(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     ticker: &mut Ticker<'_>,
@@ -142,10 +142,10 @@ fn general(
     }
 }
 
-/// The certificate for p' in the reading `slots`: with an open end what remains is removed, those
-/// that wait first.
+/// The certificate for p' in the reading `slots`: with an open end the remaining values are
+/// removed, the waiting ones first.
 fn complete(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     end: End,
     mut acts: Vec<Act>,
@@ -158,7 +158,7 @@ fn complete(
             acts.push(Act::Take(value));
         }
     }
-    // Where there is none the check of the certificate says so.
+    // If there is none, the check of the certificate reports it.
     let legal = displaced::beside(words, &acts, &order).unwrap_or_default();
     Certificate { acts, order, legal }
 }

@@ -1,39 +1,39 @@
 //! The reading `slots` as a specification of its own, for the general search.
 //!
-//! Beside the order p' that the search builds runs the legal order p'': the same but that each
+//! Beside the order p' that the search builds is the legal order p'': the same, except that each
 //! removal slot removes what a strict container would. A value that p' removed before p'' is
-//! *early*, the other way round it is *late*; both wait for the other order, and their age counts
-//! the removals since. The specification rejects as soon as an age exceeds the factor. Of equal
-//! values the one that waits longest is met first: exchanging two meetings never makes the larger
-//! of two displacements smaller.
+//! *early*, the reverse is *late*; both wait for the other order, and their age counts the removals
+//! since. The specification rejects as soon as an age exceeds the factor. Among equal values the
+//! one that has waited longest is matched first: exchanging two matches never reduces the larger of
+//! the two displacements.
 //!
 //! **The open end is an invariant.** An early value that is `r` removals away from its turn in p''
-//! will be `r` + age places early, whatever follows: additions can only put it back, and each
-//! removal that brings it nearer makes it older. So the bound is tested at every step, and a prefix
-//! of a good history is good. There is one exception: a stack that is given the same value again,
-//! whose turn comes first then; with repeated values a stack is asked at the end alone. The closed
-//! end asks in addition that nothing waits when all is over. [`Op::End`] is an operation that
-//! returns last and asks.
+//! will be `r` + age places early, whatever follows: additions can only delay its turn, and each
+//! removal that brings it nearer increases its age. So the bound is tested at every step, and every
+//! prefix of a history that holds holds, too. There is one exception: a stack that receives the
+//! same value again, whose turn then comes first; a stack with repeated values is checked only at
+//! the end. The closed end also requires that nothing waits at the end. [`Op::End`] is an operation
+//! that returns last and checks.
 //!
 //! Cost of a step: O(contents). Checked against brute force over Definition 4 in `tests/it/quasi`.
 
 use smallvec::SmallVec;
 
 use super::End;
-use super::words::{Act, Words};
+use super::part_history::{Act, PartHistory};
 use crate::history::{History, Operation, PENDING};
 use crate::spec::{Items, Kind, Spec, Touches};
 
-/// What is called.
+/// The operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Op {
     Add(u32),
     Take,
-    /// The end of a history, where something is asked then.
+    /// The end of a history, if something is checked then.
     End,
 }
 
-/// What waits: values and how many removals ago they were met first, sorted.
+/// The waiting values, each with the number of removals since its first match, sorted.
 type Waiting = SmallVec<[(u32, u32); 4]>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ pub(super) struct State {
 }
 
 pub(super) struct Displaced<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     factor: u32,
     /// Whether an early value that is too far from its turn stays so, whatever is added.
     settled: bool,
@@ -53,12 +53,12 @@ pub(super) struct Displaced<'a> {
 }
 
 impl<'a> Displaced<'a> {
-    pub(super) fn new(words: &'a Words, factor: u32, end: End) -> Displaced<'a> {
+    pub(super) fn new(words: &'a PartHistory, factor: u32, end: End) -> Displaced<'a> {
         let settled = words.kind != Kind::Stack || !words.repeats();
         Displaced { words, factor, settled, closed: end == End::Closed }
     }
 
-    /// The operations as the search wants them, with their end where something is asked then.
+    /// The operations for the search, with their end if something is checked then.
     pub(super) fn history(&self) -> History<Op, Option<u32>> {
         let mut last = 0;
         let mut operations: Vec<Operation<Op, Option<u32>>> = Vec::new();
@@ -82,14 +82,14 @@ impl<'a> Displaced<'a> {
         History::assemble(operations, Vec::new(), Vec::new(), vec![Default::default()])
     }
 
-    /// What each operation does when they come in this order, which is a good one: removals without
-    /// a known result get one that fits.
+    /// The effect of each operation in this order, which must be legal: removals of unknown result
+    /// get one that fits.
     pub(super) fn resolve(&self, order: &[u32]) -> Vec<Act> {
         let mut acts: Vec<Act> = self.words.words.iter().map(|w| w.act).collect();
         if self.words.words.iter().all(|w| w.act != Act::Unknown) {
             return acts;
         }
-        // The states that are possible after each operation, with the one before and what led here.
+        // The states that are possible after each operation, with the previous one and the step.
         let mut levels: Vec<Vec<(State, usize, Act)>> = vec![vec![(self.initial(), 0, Act::Empty)]];
         for &o in order {
             let mut level: Vec<(State, usize, Act)> = Vec::new();
@@ -114,7 +114,7 @@ impl<'a> Displaced<'a> {
         acts
     }
 
-    /// The states that an operation leads to, and what it did.
+    /// The states that an operation leads to, and its effect.
     fn outcomes(&self, state: &State, act: Act) -> Vec<(State, Act)> {
         let mut next = Vec::new();
         let mut collect = |act: Act, op: Op, ret: Option<u32>| {
@@ -136,7 +136,7 @@ impl<'a> Displaced<'a> {
         next
     }
 
-    /// The values that p' holds, and some that it removed.
+    /// The values that p' contains, and some that it removed.
     fn present(&self, state: &State) -> Vec<u32> {
         let late = state.late.iter().map(|w| w.0);
         let mut values: Vec<u32> = self.words.leaving(&state.strict).chain(late).collect();
@@ -189,15 +189,16 @@ impl<'a> Displaced<'a> {
         (!self.settled || self.may_end(&after)).then_some(after)
     }
 
-    /// True where a history may end so.
+    /// Whether a history may end in this state.
     fn is_over(&self, state: &State) -> bool {
         let nothing_waits = state.early.is_empty() && state.late.is_empty();
         nothing_waits || (!self.closed && self.may_end(state))
     }
 
-    /// True where some removal of all that remains keeps the bound.
+    /// Whether some removal of all remaining values keeps the bound.
     fn may_end(&self, state: &State) -> bool {
-        // Of equal values the oldest waits for the first: `early` is sorted by value, then by age.
+        // Among equal values the oldest waits for the first: `early` is sorted by value, then by
+        // age.
         let mut early = state.early.clone();
         early.sort_unstable_by_key(|&(value, age)| (value, std::cmp::Reverse(age)));
         for (rank, value) in self.words.leaving(&state.strict).enumerate() {
@@ -215,7 +216,7 @@ impl<'a> Displaced<'a> {
     }
 }
 
-/// One order removes `value`: it meets the oldest that waits for it, or waits itself.
+/// One order removes `value`: it is matched with the oldest that waits for it, or waits itself.
 fn meet(waiting: &mut Waiting, own: &mut Waiting, value: u32) {
     let of_value = waiting.iter().enumerate().filter(|(_, w)| w.0 == value);
     match of_value.max_by_key(|(_, w)| w.1).map(|(at, _)| at) {
@@ -251,7 +252,7 @@ impl Spec for Displaced<'_> {
             (Op::Add(value), _) => {
                 let mut after = state.clone();
                 self.words.add(&mut after.strict, *value);
-                // A stack and a priority queue may put an early value back.
+                // A stack and a priority queue may delay the turn of an early value.
                 let put_back = self.settled && self.words.kind != Kind::Queue;
                 if !put_back || after.early.is_empty() || self.may_end(&after) {
                     next.push(after);
@@ -287,10 +288,10 @@ impl Spec for Displaced<'_> {
     }
 }
 
-/// The legal order that stands beside `order` in the reading `slots`: each removal slot holds the
-/// removal of the value whose turn it is there, equal values in the order of their removals. `acts`
-/// says what each operation does. `None` where some value is never removed in `order`.
-pub(super) fn beside(words: &Words, acts: &[Act], order: &[u32]) -> Option<Vec<u32>> {
+/// The legal order beside `order` in the reading `slots`: each removal slot contains the removal of
+/// the value whose turn it is there, equal values in the order of their removals. `acts` gives the
+/// effect of each operation. `None` if some value is never removed in `order`.
+pub(super) fn beside(words: &PartHistory, acts: &[Act], order: &[u32]) -> Option<Vec<u32>> {
     let mut removals: Vec<std::collections::VecDeque<u32>> =
         vec![Default::default(); words.values.len()];
     for &operation in order {

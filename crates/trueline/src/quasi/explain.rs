@@ -1,36 +1,37 @@
-//! Few operations that are a violation by themselves, and the sentence that says why.
+//! A few operations that are a violation in themselves, and the sentence that explains why.
 //!
 //! Operations leave in groups: all operations on one value together, or a removal that found
-//! nothing. Leaving out a value never turns a history that holds into one that does not: without it
-//! p'' stays legal, and of two places that differed by at most K the values between them leave both
-//! alike. (Should a value stand behind an operation in p' and before it in p'', the operation's own
-//! places are closer together than that value's.) Pending removals stay, and so do the operations
-//! on values that were there from the start.
+//! nothing. Leaving out a value never makes a history that holds fail: without it p'' stays legal,
+//! and if two places differed by at most K, the values between them leave both in the same way. (If
+//! a value comes after an operation in p' and before it in p'', the operation's own places are
+//! closer together than that value's.) Pending removals stay, and so do the operations on initial
+//! values.
 
 use super::decide::{Answer, Question, decide, generally};
-use super::words::{Act, Word, Words};
+use super::part_history::{Act, PartHistory, Word};
 use super::{Algorithm, Bounds, Effort, End, Reading, run};
 use crate::history::PENDING;
 use crate::verdict::Explanation;
 
-/// Steps that one trial may take, and all of them together.
+/// Maximum steps of one trial, and of all together.
 const TRIAL: u64 = 100_000;
 const TRIALS: u64 = 3_000_000;
-/// Stories of up to so many operations are confirmed by the paper's enumeration, where it is there.
+/// Stories of up to this many operations are confirmed by the paper's enumeration, if it is
+/// compiled in.
 #[cfg(feature = "papers")]
 const SHORT: usize = 9;
 
 /// A violation in local numbers.
 pub(super) struct Violation<'a> {
-    pub(super) words: &'a Words,
+    pub(super) words: &'a PartHistory,
     pub(super) bounds: Bounds,
-    /// The first return that cannot be explained, where that is known.
+    /// The first unexplained return, if it is known.
     pub(super) stuck: Option<u32>,
     pub(super) by: &'static str,
 }
 
-/// Explains; operations are local numbers. The error is a disagreement: another search finds an
-/// order.
+/// Explains the violation; operations are local numbers. An error is a disagreement: another search
+/// finds an order.
 pub(super) fn explain(
     violation: &Violation<'_>,
     question: &Question<'_>,
@@ -49,10 +50,10 @@ pub(super) fn explain(
     let (sentence, clash) =
         sentence(&core, &operations, violation.bounds, &shrinking.question, show);
     let returned = |o: u32| violation.words.words[o as usize].returned;
-    // Where a search got stuck says how far an order goes only where it follows the returns: that
-    // for queues does. Others take removals in another order, and with a closed end a prefix may be
-    // a violation where the whole is none. Even that for queues knows what removals that are still
-    // open will return, which a prefix does not: so both prefixes are decided.
+    // The return where a search got stuck shows how far an order goes only if the search follows
+    // the returns, as the one for queues does. Others take removals in another order, and with a
+    // closed end a prefix may be a violation although the whole is none. Even the one for queues
+    // knows the results of open removals, which a prefix does not. So both prefixes are decided.
     let prefixes = question.reading == Reading::Slots && violation.by == "quasi-queue";
     let until = violation.stuck.filter(|_| prefixes).map(returned).filter(|&r| r != PENDING);
     let fine_until = until.filter(|&rank| shrinking.goes_until(rank));
@@ -69,7 +70,7 @@ pub(super) fn explain(
 }
 
 struct Shrinking<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     bounds: Bounds,
     question: Question<'a>,
     spent: u64,
@@ -77,11 +78,11 @@ struct Shrinking<'a> {
 }
 
 impl Shrinking<'_> {
-    fn part(&self, operations: &[u32]) -> Words {
+    fn part(&self, operations: &[u32]) -> PartHistory {
         self.words.with(operations.iter().map(|&o| self.words.words[o as usize]).collect())
     }
 
-    /// True where the history up to this return, and without it, has an order, and with it has
+    /// Whether the history before this return has an order, and the history with this return has
     /// none.
     fn goes_until(&self, rank: u32) -> bool {
         let prefix = |end: u32| {
@@ -118,11 +119,11 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Leaves out groups in ever smaller portions, as long as what stays is a violation.
+    /// Leaves out groups in ever smaller portions, as long as the rest is a violation.
     fn shrink(&mut self, stuck: Option<u32>) -> Vec<u32> {
         let (mut groups, fixed) = self.groups();
         if let Some(stuck) = stuck {
-            // What was called later can hardly matter.
+            // Operations that were called later rarely matter.
             let until = self.words.words[stuck as usize].returned;
             let early =
                 |g: &&Vec<u32>| g.iter().any(|&o| self.words.words[o as usize].call < until);
@@ -145,7 +146,7 @@ impl Shrinking<'_> {
                     at = end;
                 }
             }
-            // Something that left may allow another to leave.
+            // A group may become removable after another one was removed.
             if portion > 1 || groups.len() == before {
                 portion /= 2;
             }
@@ -155,7 +156,7 @@ impl Shrinking<'_> {
         operations
     }
 
-    /// What may leave together, by first call, and what must stay.
+    /// The groups that may leave, by first call, and the operations that must stay.
     fn groups(&self) -> (Vec<Vec<u32>>, Vec<u32>) {
         let mut place: Vec<Option<usize>> = vec![None; self.words.values.len()];
         let mut groups: Vec<Vec<u32>> = Vec::new();
@@ -180,9 +181,9 @@ impl Shrinking<'_> {
     }
 }
 
-/// True where a search that shares no code with the one that refuted refutes the core as well.
+/// Whether a search that shares no code with the refuting one refutes the core as well.
 fn recheck(
-    core: &Words,
+    core: &PartHistory,
     violation: &Violation<'_>,
     question: &Question<'_>,
 ) -> Result<bool, String> {
@@ -213,7 +214,7 @@ fn recheck(
 
 /// Why, and the operation that it is about.
 fn sentence(
-    core: &Words,
+    core: &PartHistory,
     operations: &[u32],
     bounds: Bounds,
     question: &Question<'_>,

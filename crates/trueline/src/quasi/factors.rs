@@ -1,11 +1,11 @@
-//! How far out of order which method may be: `deq=2`, `deq=?`, `enq=1,deq=2`.
+//! How far out of order each method may be: `deq=2`, `deq=?`, `enq=1,deq=2`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::ParseError;
 
-/// A bound, or the question what it must be.
+/// A bound, or the question for the least bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
     /// At most this many places.

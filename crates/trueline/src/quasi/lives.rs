@@ -1,14 +1,14 @@
-//! Queues with unique values, by what real time alone says of each value.
+//! Queues with unique values: what real time alone implies for each value.
 
 use super::End;
-use super::words::{Act, Words};
+use super::part_history::{Act, PartHistory};
 use crate::history::PENDING;
 use crate::spec::Kind;
 
 /// A part of a history that this module can decide.
 pub(super) struct Queue<'a> {
-    pub(super) words: &'a Words,
-    /// What is known of each value.
+    pub(super) words: &'a PartHistory,
+    /// The facts about each value.
     pub(super) values: Vec<Life>,
     /// Number of removals.
     pub(super) removals: u32,
@@ -23,7 +23,7 @@ pub(super) struct Queue<'a> {
 pub(super) struct Life {
     pub(super) add: Option<u32>,
     pub(super) take: Option<u32>,
-    /// False where the value is neither added nor there from the start.
+    /// False if the value is neither added nor initial.
     pub(super) is_there: bool,
     /// The ranks that real time allows.
     pub(super) rank: (u32, u32),
@@ -33,9 +33,9 @@ pub(super) struct Life {
 }
 
 impl<'a> Queue<'a> {
-    /// `None` where the part is not for this module: not a queue, repeated values, or outcomes that
-    /// are unknown.
-    pub(super) fn new(words: &'a Words) -> Option<Queue<'a>> {
+    /// `None` if this module does not support the part: not a queue, repeated values, or unknown
+    /// outcomes.
+    pub(super) fn new(words: &'a PartHistory) -> Option<Queue<'a>> {
         if words.kind != Kind::Queue {
             return None;
         }
@@ -69,7 +69,8 @@ impl<'a> Queue<'a> {
             }
         }
         let is_pending = |o: u32| words.words[o as usize].returned == PENDING;
-        // An addition without a known outcome that nobody removes may or may not have an effect.
+        // An addition of unknown outcome whose value is never removed may or may not have an
+        // effect.
         if values.iter().any(|life| life.take.is_none() && life.add.is_some_and(is_pending)) {
             return None;
         }
@@ -96,8 +97,8 @@ impl<'a> Queue<'a> {
         Some(Queue { words, values, removals, returns, alien })
     }
 
-    /// A factor below which no order helps, and the operation that needs it; `u32::MAX` where no
-    /// factor does.
+    /// A factor below which no order helps, and the operation that needs it; `u32::MAX` if no
+    /// factor helps.
     pub(super) fn least_by_windows(&self, end: End) -> (u32, Option<u32>) {
         let mut least = (0, None);
         if self.alien.is_some() {
@@ -129,7 +130,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(words: &Words, operations: &[u32]) -> Places {
+    fn new(words: &PartHistory, operations: &[u32]) -> Places {
         let mut calls: Vec<u32> =
             operations.iter().map(|&o| words.words[o as usize].call).collect();
         let mut returns: Vec<u32> =
@@ -140,7 +141,7 @@ impl Places {
     }
 
     /// The first and the last place that real time allows the operation.
-    fn of(&self, words: &Words, operation: u32) -> (u32, u32) {
+    fn of(&self, words: &PartHistory, operation: u32) -> (u32, u32) {
         let word = &words.words[operation as usize];
         let first = self.returns.partition_point(|&r| r < word.call) as u32;
         let last = self.calls.partition_point(|&c| c < word.returned) as u32 - 1;

@@ -2,17 +2,17 @@
 //!
 //! Zhang, Chattopadhyay and Wang, *Round-Up* (2015), after Afek, Korland and Yanovsky (2010). A
 //! history is quasi linearizable iff its operations have an order p' that respects real time and a
-//! legal order p'' in which no operation is further from its place in p' than its *factor* says.
+//! legal order p'' in which no operation is further from its place in p' than its *factor*.
 //! Definition 4 leaves open what a place is, so there are three readings ([`Reading`]), and what
-//! becomes of values that nobody removed ([`End`]).
+//! happens to values that are never removed ([`End`]).
 //!
 //! [`Named::quasi`](crate::spec::Named::quasi) decides, for queues, stacks and priority queues; it
 //! also finds the least factor that explains a history. Every 'yes' comes with p' and p'', checked
-//! again straight from the definition; every 'no' comes with few operations that are a 'no' by
+//! again directly from the definition; every 'no' comes with a few operations that are a 'no' in
 //! themselves.
 //!
-//! Who decides: `slots` by `queue` where it fits, else by the general search on the specification
-//! of `displaced`; the other two readings, and the paper's enumeration, are in `papers/quasi`,
+//! `slots` is decided by `queue` if it fits, otherwise by the general search on the specification
+//! of `displaced`. The other two readings, and the paper's enumeration, are in `papers/quasi`,
 //! behind the feature `papers`.
 
 mod certificate;
@@ -21,9 +21,9 @@ mod displaced;
 mod explain;
 mod factors;
 mod lives;
+mod part_history;
 mod queue;
 mod run;
-mod words;
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,14 +34,14 @@ pub(crate) use run::run;
 pub(crate) use {
     certificate::Certificate,
     decide::{Found, Question},
-    words::{Act, Word, Words},
+    part_history::{Act, PartHistory, Word},
 };
 
 use crate::check::Outcome;
 use crate::error::ParseError;
 use crate::verdict::Explanation;
 
-/// What the place of an operation is.
+/// What counts as the place of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Reading {
     /// Only removals that returned a value move, and only among their own places. Nothing is
@@ -51,8 +51,8 @@ pub enum Reading {
     /// All operations move, and the place counts all of them.
     #[cfg(feature = "papers")]
     Uniform,
-    /// The definition to the letter: places count the operations of a class only (additions;
-    /// removals that returned a value). It allows values to be removed before they are added.
+    /// The literal definition: places count the operations of a class only (additions; removals
+    /// that returned a value). It allows values to be removed before they are added.
     #[cfg(feature = "papers")]
     Literal,
 }
@@ -75,7 +75,7 @@ impl Reading {
         ),
     ];
 
-    /// Whether an order proves that a factor does as far as its operations moved, and no further.
+    /// Whether an order proves a factor exactly as large as its operations moved.
     fn has_one_factor(self) -> bool {
         match self {
             Reading::Slots => true,
@@ -108,14 +108,14 @@ impl FromStr for Reading {
     }
 }
 
-/// What becomes of the values that are inside when the history ends.
+/// What happens to the values that are inside when the history ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum End {
-    /// The history is all there is: p'' is made of its operations.
+    /// The history is complete: p'' consists of its operations.
     #[default]
     Closed,
-    /// The history may go on: some removal of everything that remains makes it one that holds with
-    /// a closed end.
+    /// The history may continue: some removal of everything that remains makes it hold with a
+    /// closed end.
     Open,
 }
 
@@ -149,11 +149,11 @@ pub enum Algorithm {
 /// A question about a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quasi {
-    /// How far out of order which method may be.
+    /// How far out of order each method may be.
     pub factors: Factors,
-    /// What that means.
+    /// The meaning of a place.
     pub reading: Reading,
-    /// What the history leaves inside.
+    /// The treatment of remaining values.
     pub end: End,
     /// How to decide.
     pub algorithm: Algorithm,
@@ -167,14 +167,14 @@ pub(crate) struct Bounds {
     pub(crate) removals: u32,
 }
 
-/// What an algorithm that enumerates went through.
+/// The amount of work of an enumerating algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Sequentializations.
     pub sequentializations: u64,
-    /// Quasi permutations that were held against the specification.
+    /// Quasi permutations that were compared with the specification.
     pub permutations: u64,
-    /// Quasi permutations that had been seen before.
+    /// Quasi permutations that were skipped as duplicates.
     pub skipped: u64,
 }
 
@@ -183,15 +183,15 @@ pub struct Effort {
 pub struct Finding {
     /// The verdict; its witness is p'.
     pub outcome: Outcome,
-    /// The factor that was asked about or, where the least one was asked for, that. `None` where no
-    /// factor explains the history, or where it was not found.
+    /// The given factor, or the least one if that was asked for. `None` if no factor explains the
+    /// history, or if it was not found.
     pub factor: Option<u32>,
-    /// p'': the legal order, as indices of operations. Removals of an open end are left out.
+    /// p'': the legal order, as indices of operations, without the removals of an open end.
     pub legal: Vec<u32>,
-    /// The operations that are not where p'' has them: index, and by how many places.
+    /// The operations that have moved relative to p'': index, and by how many places.
     pub displaced: Vec<(u32, u32)>,
-    /// Where the least factor was asked for and is not 0: why a smaller one does not do.
+    /// If the least factor was asked for and is not 0: why a smaller one is not enough.
     pub needs: Option<Explanation>,
-    /// What an algorithm that enumerates went through.
+    /// The amount of work of an enumerating algorithm.
     pub effort: Effort,
 }

@@ -3,24 +3,23 @@
 //!
 //! A strict queue removes in the order of addition, so the removal of a value may differ from its
 //! turn by the distance between its place among the additions of p' (its *rank*) and its place
-//! among the removals of p'. Real time alone tells in which window either place lies: where two
-//! windows are further apart than the factor, no order helps ([`least_by_windows`]). What that does
-//! not refute is searched from return to return, like `just-in-time`, with:
-//! - *Exchange of additions.* Of two additions that are both open, the one that returns first and
-//!   whose value is surely removed first goes first. In a solution that has them the other way
-//!   round their places can be exchanged, and the larger of the two displacements does not grow;
-//!   nor does causality suffer.
+//! among the removals of p'. Real time alone gives a window for either place: if two windows are
+//! further apart than the factor, no order helps ([`least_by_windows`]). Whatever that does not
+//! refute is searched from return to return, like `just-in-time`, with:
+//! - *Exchange of additions.* Of two open additions, the one that returns first and whose value is
+//!   certainly removed first goes first. In a solution with the other order their places can be
+//!   exchanged. The larger of the two displacements does not grow, and causality still holds.
 //! - *Exchange of removals.* Of two open removals, the one that returns first and whose value has
-//!   the smaller rank goes first, for the same reason. Every exchange lowers the number of
+//!   the smaller rank goes first, for the same reason. Every exchange reduces the number of
 //!   inversions between additions and removals, so a solution with the fewest obeys both rules.
 //! - *Removals first.* A removal that was possible before the addition just made goes before it.
 //! - *Windows.* A value never takes a rank from which its removal is out of reach.
 //!
-//! With a *width* only the most promising configurations go on from return to return. Where none is
-//! left although some were dropped, the search goes some returns back, to a mark that it left
-//! there, and carries more for a while ([`Retry`]): what is far out of order is so for reasons that
-//! lie near. An order found so is an order; only a search that never had to drop one refutes. Cost:
-//! O(n w (p + c)) for width w, p open operations and contents c.
+//! With a *width* only the most promising configurations are carried from return to return. If none
+//! is left although some were dropped, the search goes back some returns to a mark that it left
+//! there, and carries more for a while ([`Retry`]), because the reasons for a large displacement
+//! are usually near. An order found in this way is valid; only a search that never dropped one
+//! refutes. Cost: O(n w (p + c)) for width w, p open operations and contents c.
 
 use std::collections::VecDeque;
 
@@ -30,17 +29,17 @@ use smallvec::SmallVec;
 
 use super::End;
 use super::lives::Queue;
-use super::words::Act;
+use super::part_history::Act;
 use crate::budget::Exhausted;
 use crate::check::Ticker;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub(super) enum Found {
     /// p'.
     Order(Vec<u32>),
-    /// There is none; every prefix without the return of this operation has one, as far as the end
-    /// is open.
+    /// There is none; every prefix without the return of this operation has one, if the end is
+    /// open.
     Refuted(Option<u32>),
     /// Configurations were dropped, and the rest led nowhere.
     Dropped,
@@ -88,10 +87,11 @@ struct Configuration {
 /// Returns between two marks, and how many marks are kept.
 const STRIDE: usize = 16;
 const MARKS: usize = 128;
-/// How often the search goes back for one return, each time four times as far and as wide.
+/// How often the search goes back for one return, each time four times as far and four times as
+/// wide.
 const TRIES: u32 = 4;
 
-/// Where the search can begin again: before the return of this number.
+/// A point where the search can start again: before the return of this number.
 struct Mark {
     at: usize,
     called: usize,
@@ -100,7 +100,8 @@ struct Mark {
     dropped: bool,
 }
 
-/// Up to which return more configurations are carried, and how often the search went back for it.
+/// The return up to which more configurations are carried, and how often the search went back for
+/// it.
 #[derive(Clone, Copy, Default)]
 struct Retry {
     until: usize,
@@ -127,7 +128,7 @@ struct Search<'q, 'a> {
 }
 
 impl<'q, 'a> Search<'q, 'a> {
-    /// `None` where more than 64 operations are open at once.
+    /// `None` if more than 64 operations are open at once.
     fn new(queue: &'q Queue<'a>, factor: u32, end: End, width: usize) -> Option<Search<'q, 'a>> {
         let words = &queue.words.words;
         let mut slots = vec![0; words.len()];
@@ -239,8 +240,8 @@ impl<'q, 'a> Search<'q, 'a> {
             at += 1;
         }
         let met = |c: &&Configuration| {
-            // p'' removed the ranks below the number of removals: with a closed end p' must have,
-            // too.
+            // p'' removed the ranks below the number of removals: with a closed end p' must have
+            // done so, too.
             self.end == End::Open || c.waiting.first().is_none_or(|w| w.0 >= c.taken)
         };
         match alive.iter().find(met) {
@@ -250,7 +251,7 @@ impl<'q, 'a> Search<'q, 'a> {
         }
     }
 
-    /// The mark to begin again at after no configuration survived this return; none where that was
+    /// The mark to start again from after no configuration survived this return; `None` if that was
     /// tried often enough.
     fn back(&mut self, at: usize, retry: &mut Retry) -> Option<Mark> {
         retry.tries = if at < retry.until { retry.tries + 1 } else { 1 };
@@ -265,8 +266,8 @@ impl<'q, 'a> Search<'q, 'a> {
         self.marks.pop_back()
     }
 
-    /// Takes the removals that found nothing where they fit, then files the configuration unless it
-    /// is known.
+    /// Takes the removals that found nothing where they fit, then stores the configuration unless
+    /// it is known.
     fn admit(&mut self, mut configuration: Configuration, returning: u64) {
         if configuration.added == configuration.taken {
             for &o in &self.open {
@@ -290,7 +291,8 @@ impl<'q, 'a> Search<'q, 'a> {
 
     fn expand(&mut self, from: &Configuration, returning: u64) {
         let queue = self.queue;
-        // Those that come first are tried last, so that what returns next stands on top.
+        // Those that come first are tried last, so that the one that returns next is on top of the
+        // stack.
         for place in (0..self.open.len()).rev() {
             let o = self.open[place];
             let bit = 1u64 << self.slots[o as usize];
@@ -312,7 +314,7 @@ impl<'q, 'a> Search<'q, 'a> {
         }
     }
 
-    /// Open operations that are not linearized, but for this one.
+    /// Open operations that are not linearized, except this one.
     fn others<'s>(&'s self, from: &'s Configuration, o: u32) -> impl Iterator<Item = u32> + 's {
         self.open
             .iter()

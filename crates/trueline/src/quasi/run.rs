@@ -1,13 +1,13 @@
-//! From a history to a [`Finding`]: parts, factors, the least factor, the answer put together.
+//! Converts a history to a [`Finding`]: parts, factors, the least factor, the combined answer.
 //!
-//! Quasi linearizability is local like linearizability: parts are decided one by one, the least
+//! Quasi linearizability is local like linearizability: parts are decided one by one, and the least
 //! factor of the whole is the largest of theirs. The least factor of a part is found by going up
-//! from a bound that needs no search, in growing strides, and by halving what is left; what holds
-//! tells by how much it moved, which is a bound from above.
+//! from a bound that needs no search, in growing strides, and then by bisection. A successful
+//! decision shows by how much operations moved, which is an upper bound.
 
 use super::decide::{Answer, Question, decide, lower_bound};
 use super::explain::{Violation, explain};
-use super::words::{Words, is_container};
+use super::part_history::{PartHistory, is_container};
 use super::{Bounds, Effort, Factor, Finding, Quasi, Reading};
 use crate::budget::{Budget, Exhausted};
 use crate::check::{Outcome, merge, trust};
@@ -25,7 +25,7 @@ enum Class {
     Removals,
 }
 
-/// What was asked, by class: the factors that are given, and which one is not.
+/// The question, by class: the given factors, and the class that is asked for.
 struct Asked {
     bounds: Bounds,
     least: Option<Class>,
@@ -58,7 +58,7 @@ pub(crate) fn run(
     let mut parts = Vec::new();
     for indices in history::by_part(&subject.history) {
         trust(&subject, &claim, &indices).map_err(fail)?;
-        let words = Words::new(&subject, &claim, &indices).map_err(|(o, message)| {
+        let words = PartHistory::new(&subject, &claim, &indices).map_err(|(o, message)| {
             let o = &subject.history.operations()[o as usize];
             Error::at(Position { line: o.line, column: o.column }, message)
         })?;
@@ -95,7 +95,7 @@ pub(crate) fn run(
     Ok(whole.finding(verdict, &asked, budget.steps_spent() - steps))
 }
 
-/// Which class each factor is about. The error says what does not fit the specification or the
+/// The class that each factor is about. An error says what does not fit the specification or the
 /// reading.
 fn asked(decoder: &dyn Decoder, quasi: &Quasi) -> Result<Asked, String> {
     let class = |method: &str| {
@@ -154,17 +154,17 @@ pub(super) struct Least {
     pub(super) below: Option<Answer>,
 }
 
-/// The least factor from `from` on; `None` where no factor does. `limit` bounds the steps of each
+/// The least factor from `from` on; `None` if no factor works. `limit` bounds the steps of each
 /// decision.
 pub(super) fn least(
-    words: &Words,
+    words: &PartHistory,
     bounds: &dyn Fn(u32) -> Bounds,
     from: u32,
     question: &Question<'_>,
     limit: u64,
 ) -> Result<Option<Least>, Exhausted> {
     let decide = |k: u32| decide(words, bounds(k), question, limit, &mut Effort::default());
-    // No place is further away than there are operations, those of an open end included.
+    // No distance exceeds the number of operations, including those of an open end.
     let most = 2 * (words.len() + words.initial.len()) as u32;
     let mut low = from.max(lower_bound(words, question));
     if low > most {
@@ -218,11 +218,11 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Decides a part and adds what was found; the error is the verdict of the whole.
+    /// Decides a part and adds its finding; an error is the verdict of the whole.
     fn part(
         &mut self,
         indices: &[u32],
-        words: &Words,
+        words: &PartHistory,
         asked: &Asked,
         question: &Question<'_>,
         show: &dyn Fn(u32) -> String,

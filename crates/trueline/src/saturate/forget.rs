@@ -1,14 +1,15 @@
-//! Forgetting what cannot matter any more (section 5 of the paper, corrected).
+//! Forgets operations that cannot matter any more (section 5 of the paper, corrected).
 //!
-//! A group may go once its addition and its removal have returned *and everything that was pending
-//! then has returned*: the paper drops it at once, and loses violations that a pending operation
-//! would have shown. The closed order of what stays is kept, so what the group forced stays forced.
-//! A removal that found nothing goes by the same rule. A register's write goes with its reads once
-//! a write behind it has returned and all that was pending then has.
+//! A group is forgotten once its addition and its removal have returned *and everything that was
+//! pending then has returned*. The paper drops it at once, and loses violations that a pending
+//! operation would have shown. The closed order of the remaining operations is kept, so what the
+//! group forced stays forced. A removal that found nothing is forgotten by the same rule. A
+//! register's write is forgotten with its reads once a later write has returned and everything that
+//! was pending then has.
 //!
-//! Operations that were pending at a time have all returned iff the oldest open one was called
-//! later: what waits is therefore a queue in order of time, and forgetting costs constant time a
-//! node beyond the order's own.
+//! The operations that were pending at a time have all returned iff the oldest open one was called
+//! later. So the waiting entries form a queue in order of time, and forgetting costs constant time
+//! per node besides the cost of the order.
 //!
 //! **Limit.** An operation that never returns keeps everything that completes after its call.
 
@@ -35,7 +36,7 @@ impl Matched {
                     if self.object == Object::Register {
                         self.forget_overwritten(group);
                     } else {
-                        // An acquire and its release leave together: the balance stays what it is.
+                        // An acquire and its release leave together, which keeps the balance.
                         let removal = self.groups[group as usize].removal;
                         self.free(removal);
                         self.free_group(group);
@@ -62,7 +63,7 @@ impl Matched {
         }
     }
 
-    /// A read says nothing that a later read of the same write does not say.
+    /// A read adds nothing to a later read of the same write.
     pub(super) fn forget_earlier_reads(&mut self, reads: &mut SmallVec<[u32; 2]>, last: u32) {
         reads.retain(|read| {
             let earlier = self.order.precedes(*read, last);
@@ -77,7 +78,7 @@ impl Matched {
     pub(super) fn free_group(&mut self, group: u32) {
         let this = &mut self.groups[group as usize];
         let (add, value) = (this.add, std::mem::take(&mut this.value));
-        // No waiting entry may mistake what comes into its place.
+        // No waiting entry may confuse this with the group that reuses the place.
         this.serial = u64::MAX;
         if self.by_value.get(&value) == Some(&group) {
             self.by_value.remove(&value);

@@ -1,9 +1,9 @@
-//! The Hall rule: are there enough pending removals for what must be gone already?
+//! The Hall rule: are there enough pending removals for the values that must already be gone?
 //!
-//! Where the virtual removals of some values must come before an operation that has returned, each
-//! of them is one of the removals that are pending now, and no two are the same one. If the values
-//! cannot be matched to pending removals that may still do it, there is no linearization (Hall
-//! 1935). Augmenting paths; the sets are small.
+//! If the virtual removals of some values must come before an operation that has returned, each of
+//! them is one of the removals that are pending now, and no two are the same one. If the values
+//! cannot be matched to pending removals that may still take effect, there is no linearization
+//! (Hall 1935). Augmenting paths; the sets are small.
 
 use super::Why;
 use super::matched::Matched;
@@ -31,7 +31,7 @@ impl Matched {
         Ok(())
     }
 
-    /// True where the virtual removals can each be another pending removal in front of `e`.
+    /// Whether the virtual removals can each be a different pending removal before `e`.
     fn can_be_gone(&self, gone: &[u32], e: u32) -> bool {
         if gone.len() > self.pending_removals.len() {
             return false;
@@ -47,7 +47,7 @@ impl Matched {
         })
     }
 
-    /// Finds a pending removal for this one, moving others where that helps.
+    /// Finds a pending removal for this one, moving others if that helps.
     fn take(
         &self,
         later: u32,

@@ -1,9 +1,9 @@
 //! Sets: split by key, each key decided exactly.
 //!
-//! Operations on different keys have nothing to do with each other, and a key is there or not. For
-//! each key the possible situations are carried from return to return: whether the key is there,
-//! which open operations have changed that, and what the other open operations can have seen so
-//! far. An operation takes effect no earlier than some return needs it.
+//! Operations on different keys are independent, and a key is present or not. For each key the
+//! possible situations are carried from return to return: whether the key is present, which open
+//! operations have changed that, and what the other open operations can have seen so far. An
+//! operation takes effect only when some return needs it.
 //!
 //! Cost: exponential in the number of operations that overlap on *one key*, linear otherwise. A key
 //! is forgotten when it is absent and no operation on it is open. More than [`MOST`] situations of
@@ -41,7 +41,7 @@ struct Situation {
     progress: SmallVec<[Progress; 6]>,
 }
 
-/// What an open operation has done.
+/// The progress of an open operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Progress {
     /// It changed whether the key is there.
@@ -146,7 +146,7 @@ impl Key {
             return Err(Why::Broken("no order of the operations on this key explains the result"));
         }
         self.open.remove(place);
-        // What can have seen less explains nothing more.
+        // A situation in which less was seen explains nothing more.
         let mut situations: Vec<Situation> = left.into_iter().collect();
         situations.sort_unstable_by_key(|s| std::cmp::Reverse(s.sight()));
         self.situations.clear();
@@ -176,7 +176,7 @@ impl Situation {
         self.progress.iter().map(|p| usize::from(p.saw[0]) + usize::from(p.saw[1])).sum()
     }
 
-    /// True where whatever `other` explains, this explains.
+    /// Whether this explains everything that `other` explains.
     fn covers(&self, other: &Situation) -> bool {
         self.present == other.present
             && self.progress.iter().zip(&other.progress).all(|(mine, theirs)| {
@@ -187,10 +187,10 @@ impl Situation {
 }
 
 impl Progress {
-    /// True where the operation can return this.
+    /// Whether the operation can return this.
     fn fits(self, method: Method, told: Option<bool>) -> bool {
         let [absent, present] = self.saw;
-        // Whether it can return having changed nothing, and what that tells.
+        // Whether it can return without a change, and what that shows.
         let idle = match method {
             Method::Add => present && told != Some(true),
             Method::Remove => absent && told != Some(true),

@@ -1,9 +1,9 @@
-//! Operations, the groups that matching makes of them, and how both change at calls and returns.
+//! Operations, the groups that matching makes of them, and their changes at calls and returns.
 //!
-//! A *group* is an addition (a write, an acquire) with what is matched to it: its removal (its
-//! reads, its release). Values are unique among the groups that are not removed yet, so the
-//! matching is known as soon as a result is. A group takes part in the rules once its addition or
-//! its match has returned: then it must have happened.
+//! A *group* is an addition (a write, an acquire) with its matches: its removal (its reads, its
+//! release). Values are unique among the groups that are not removed yet, so a result determines
+//! the matching. A group takes part in the rules once its addition or its match has returned: then
+//! it must have happened.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,20 +16,20 @@ use super::{SEEN_BUT_FAILED, Why, unknown_method, unknown_operation};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
-/// Numbers of what was there at first: no driver counts so far.
+/// Numbers of initial values: no driver counts this far.
 pub(crate) const INITIAL: u64 = 1 << 63;
 
 /// No slot, no group.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a node is.
+/// The role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// An addition, a write or an acquire, pending or not.
     Add,
-    /// A removal or release whose result is not known.
+    /// A removal or release of unknown result.
     Removing,
-    /// A read whose result is not known.
+    /// A read of unknown result.
     Reading,
     /// A removal or release that returned its value.
     Removal,
@@ -46,8 +46,7 @@ pub(super) struct Node {
     pub(super) role: Role,
     /// Its group, or [`NONE`].
     pub(super) group: u32,
-    /// The driver's number, [`INITIAL`] and up for what was there at first; `None` for virtual
-    /// removals.
+    /// The driver's number, [`INITIAL`] and up for initial values; `None` for virtual removals.
     pub(super) number: Option<u64>,
     /// When it was called.
     called: u64,
@@ -65,7 +64,7 @@ pub(super) struct Group {
     pub(super) real: bool,
     /// The reads that returned, of a register's write.
     pub(super) reads: SmallVec<[u32; 2]>,
-    /// Tells it from other groups in the same place.
+    /// Distinguishes it from other groups in the same place.
     pub(super) serial: u64,
 }
 
@@ -84,8 +83,8 @@ pub(super) struct Matched {
     open: HashMap<u64, u32, FixedState>,
     /// The nodes that returned.
     pub(super) completed: Vec<u64>,
-    /// The nodes that returned and whatever must come before one of them: what comes before every
-    /// later call.
+    /// The nodes that returned and everything that must come before one of them: they come before
+    /// every later call.
     pub(super) past: Vec<u64>,
     pub(super) virtuals: Vec<u64>,
     pub(super) pending_removals: Vec<u32>,
@@ -95,8 +94,8 @@ pub(super) struct Matched {
     pub(super) clock: u64,
     /// When the open operations were called.
     pub(super) open_since: BTreeSet<u64>,
-    /// What may be forgotten once everything called before this time has returned, in order of
-    /// time.
+    /// Entries that may be forgotten once everything called before this time has returned, in order
+    /// of time.
     pub(super) waiting: VecDeque<(u64, Waiting)>,
 }
 
@@ -133,7 +132,7 @@ impl Matched {
 
     pub(super) fn hold(&mut self, values: &[Value]) -> Result<(), Why> {
         if self.object == Object::Register {
-            // The value that it was made with is no longer the first one.
+            // The initial value of the register is no longer the first one.
             let Matched { object, forgets, .. } = *self;
             *self = Matched { forgets, ..Matched::new(object) };
         }
@@ -162,8 +161,7 @@ impl Matched {
         self.slots().iter().map(|&(number, _)| number).filter(|&number| number < INITIAL).collect()
     }
 
-    /// The remembered operations, those that were there at first included, with their slots;
-    /// ascending.
+    /// The remembered operations, including initial values, with their slots; ascending.
     pub(super) fn slots(&self) -> Vec<(u64, u32)> {
         let closed = members(&self.completed)
             .filter_map(|slot| self.nodes[slot as usize].number.map(|number| (number, slot)));
@@ -446,7 +444,7 @@ fn untagged() -> Why {
     )
 }
 
-/// True where a set has this member.
+/// Whether a set has this member.
 pub(super) fn contains(set: &[u64], member: u32) -> bool {
     set[member as usize / 64] >> (member % 64) & 1 != 0
 }

@@ -1,23 +1,22 @@
-//! Monitoring by saturation: what must hold is derived until a contradiction shows, and nothing is
-//! ever guessed.
+//! Monitoring by saturation: derives necessary facts until a contradiction appears, without
+//! guessing.
 //!
 //! The algorithm is SATURATE of Emmi, Enea and Hamza (Monitoring refinement via symbolic reasoning,
-//! PLDI 2015), with corrected rules. Operations are ordered by real time; the rules of the object's
-//! theory add what every linearization must have in common, by unit propagation on an order that is
-//! kept transitively closed. A cycle is a violation, and final. The converse is not proven: that no
-//! contradiction shows does not mean that the history is linearizable, and whoever says so must ask
-//! an exact checker.
+//! PLDI 2015), with corrected rules. Operations are ordered by real time. The rules of the object's
+//! theory add the facts that all linearizations share, by unit propagation on an order that is kept
+//! transitively closed. A cycle is a violation, and final. The absence of a contradiction does not
+//! prove that the history is linearizable; for that, use an exact checker.
 //!
 //! Beyond the paper: an addition whose removal is not known yet gets a *virtual* removal ('later or
-//! never'), and the Hall rule counts whether enough removals are pending to do what must have been
-//! done already. Both are needed to see violations while operations are pending.
+//! never'), and the Hall rule counts whether enough removals are pending for what must already have
+//! been done. Both are needed to find violations while operations are pending.
 //!
-//! [`Saturate`] is the monitor, [`Online`] what drives it. One file a concern: `order` keeps the
-//! closed order, `matched` the operations and their matches, `rules` the theories, `hall` the
-//! counting, `forget` the removal of matches; `keys` decides sets and `partners` exchangers, which
-//! need no order.
+//! [`Saturate`] is the monitor, [`Online`] the interface to drive it. One file per concern: `order`
+//! keeps the closed order, `matched` the operations and their matches, `rules` the theories, `hall`
+//! the counting, `forget` the removal of matches; `keys` decides sets and `partners` exchangers,
+//! which need no order.
 //!
-//! Cost: every pair of the order is looked at a constant number of times, so O(m^2) for `m`
+//! Cost: every pair of the order is processed a constant number of times, so O(m^2) for `m`
 //! remembered operations; with [`Saturate::forgetting`] `m` is bounded by the operations that
 //! overlap or are unmatched.
 
@@ -60,7 +59,7 @@ enum Engine {
 }
 
 impl Saturate {
-    /// A monitor of an object that is empty, free, or holds nil at first.
+    /// A monitor of an object that is initially empty, free, or nil.
     pub fn new(object: Object) -> Saturate {
         let engine = match object {
             Object::Set => Engine::Keys(Keys::default()),
@@ -74,8 +73,8 @@ impl Saturate {
         monitor
     }
 
-    /// The object holds these values at first: oldest or bottom first, a register's one value, a
-    /// set's keys. To be said before the first call.
+    /// Sets the initial values: oldest or bottom first, a register's one value, a set's keys. Call
+    /// it before the first call.
     pub fn holding(mut self, values: &[Value]) -> Saturate {
         let told = match &mut self.engine {
             Engine::Matched(engine) => engine.hold(values),
@@ -100,9 +99,8 @@ impl Saturate {
         self
     }
 
-    /// The remembered operations by their numbers, ascending, and whether the one at the first
-    /// place must come before that at the second. `None` where the object is decided without an
-    /// order.
+    /// The remembered operations by their numbers, ascending, and whether the first argument's
+    /// operation must come before the second's. `None` if the object is decided without an order.
     pub(crate) fn order(&self) -> Option<(Vec<u64>, impl Fn(usize, usize) -> bool + '_)> {
         let Engine::Matched(engine) = &self.engine else { return None };
         let slots = engine.slots();
@@ -186,7 +184,7 @@ impl Online for Saturate {
     }
 }
 
-/// Why an engine stops: the monitor adds where and when.
+/// Why an engine stops; the monitor adds the operation and the step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Why {
     Broken(&'static str),
@@ -199,10 +197,10 @@ impl From<order::Cycle> for Why {
     }
 }
 
-/// Somebody saw the effect of an operation that is known not to have happened.
+/// An operation that is known not to have happened had an effect that was seen.
 const SEEN_BUT_FAILED: Why = Why::Broken("an operation failed, and another has seen its effect");
 
-/// The driver told of a return without a call, or of a method that the object does not have.
+/// The driver reported a return without a call, or a method that the object does not have.
 fn unknown_operation(operation: u64) -> Why {
     Why::Unfit(format!("operation {operation} returned without a call"))
 }

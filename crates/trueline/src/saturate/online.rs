@@ -1,8 +1,7 @@
-//! Deciding while operations come in: what drives a monitor and what it answers.
+//! Deciding while operations arrive: the interface between a driver and a monitor.
 //!
-//! A driver tells every call and every return, in the order in which they happened, under a number
-//! of its own for each operation. The monitor answers at every return, as the paper does. Whoever
-//! drives it needs nothing else:
+//! The driver reports every call and every return, in the order in which they happened, with a
+//! number of its own for each operation. The monitor answers at every return, as in the paper:
 //!
 //! ```
 //! use trueline::saturate::{Online, Saturate, Stop};
@@ -24,9 +23,9 @@ use crate::budget::Exhausted;
 use crate::theory::Method;
 use crate::value::Value;
 
-/// A monitor that is told of events as they happen.
+/// A monitor that receives events as they happen.
 ///
-/// After an error the monitor has nothing more to say: every later answer is the same error.
+/// After an error, every later answer is the same error.
 pub trait Online {
     /// Operation `operation` was called. The number is the driver's; no two operations share one.
     /// An operation that never returns stays pending.
@@ -38,11 +37,11 @@ pub trait Online {
     /// Operation `operation` is known not to have happened, though it was called.
     fn failed(&mut self, operation: u64) -> Result<(), Stop>;
 
-    /// How many operations it remembers: what its memory is proportional to the square of.
+    /// How many operations it remembers: its memory is proportional to the square of this.
     fn held(&self) -> usize;
 
     /// The operations in an order that explains the history as of the last return, for a monitor
-    /// that decides every history: of one that gives an order, every violation counts.
+    /// that decides every history. If a monitor gives an order, all of its violations are exact.
     fn explains(&self) -> Option<&[u64]> {
         None
     }
@@ -53,21 +52,21 @@ pub trait Online {
 pub enum Stop {
     /// The history up to here is not linearizable, whatever comes. This is final.
     Violation(Violation),
-    /// The history is not one that this monitor can decide, and why: a value was added twice, say.
+    /// This monitor cannot decide the history, and why: a value was added twice, for example.
     Unfit(String),
     /// The budget is spent.
     Exhausted(Exhausted),
 }
 
-/// What was found.
+/// A violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The operation whose return showed it.
     pub operation: u64,
     /// The event that showed it, counted from 1 over calls and returns.
     pub step: u64,
-    /// The operations that the monitor remembered then, ascending, `operation` included: what was
-    /// forgotten is not among them, so they need not be a violation in themselves.
+    /// The operations that the monitor remembered then, ascending, including `operation`. Forgotten
+    /// operations are missing, so these need not be a violation in themselves.
     pub operations: Vec<u64>,
     /// The rule that it breaks, as a sentence about the object.
     pub reason: &'static str,

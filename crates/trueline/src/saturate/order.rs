@@ -1,23 +1,23 @@
 //! A strict partial order that is kept transitively closed, as bits.
 //!
-//! Nodes are slots: freed ones are used again. Row `x` of `after` holds the nodes behind `x`, row
-//! `x` of `before` those in front of it. **Invariant:** `after` is transitively closed and
-//! irreflexive, `before` is its converse.
+//! Nodes are slots: freed ones are reused. Row `x` of `after` contains the nodes after `x`, row `x`
+//! of `before` those before it. **Invariant:** `after` is transitively closed and irreflexive,
+//! `before` is its converse.
 //!
-//! Cost: an edge that is new costs as many row unions as there are nodes in front of and behind it;
-//! every pair of the order is found once, and told to whoever derives more from it.
+//! Cost: a new edge costs as many row unions as there are nodes before and after it; every pair of
+//! the order is found once, and passed on to the rules.
 
 /// An order of slots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
-    /// Words a row.
+    /// Words per row.
     width: usize,
     after: Vec<u64>,
     before: Vec<u64>,
     live: Vec<u64>,
     free: Vec<u32>,
     len: usize,
-    /// Pairs that were found and not yet looked at.
+    /// Pairs that were found and not yet processed.
     pub(crate) news: Vec<(u32, u32)>,
 }
 
@@ -64,7 +64,7 @@ impl Order {
         self.width = new;
     }
 
-    /// Forgets a node. What it stood between stays ordered.
+    /// Removes a node. The nodes before it stay ordered before those after it.
     pub(crate) fn drop(&mut self, x: u32) {
         let (word, bit) = (x as usize / 64, 1u64 << (x % 64));
         let (width, x) = (self.width, x as usize);
@@ -83,7 +83,7 @@ impl Order {
         self.len -= 1;
     }
 
-    /// True where `x` is in front of `y`.
+    /// Whether `x` is before `y`.
     #[inline]
     pub(crate) fn precedes(&self, x: u32, y: u32) -> bool {
         self.after[x as usize * self.width + y as usize / 64] >> (y % 64) & 1 != 0
@@ -99,8 +99,8 @@ impl Order {
         &self.before[x as usize * self.width..(x as usize + 1) * self.width]
     }
 
-    /// Puts `x` in front of `y`, and whatever is in front of `x` in front of whatever is behind
-    /// `y`. True where that is news.
+    /// Orders `x` before `y`, and everything before `x` before everything after `y`. Returns
+    /// whether the edge is new.
     pub(crate) fn edge(&mut self, x: u32, y: u32) -> Result<bool, Cycle> {
         if x == y || self.precedes(y, x) {
             return Err(Cycle);
@@ -134,8 +134,8 @@ impl Order {
         Ok(true)
     }
 
-    /// Puts a node without edges behind all of these, which must be closed: whoever is in front of
-    /// one is one.
+    /// Orders a node without edges after all of these, which must be closed: every predecessor of a
+    /// member is a member.
     pub(crate) fn put_behind(&mut self, front: &[u64], y: u32) {
         let width = self.width;
         let (word, bit) = (y as usize / 64, 1u64 << (y % 64));

@@ -1,9 +1,9 @@
-//! Exchangers: every value that came back was offered by a partner that overlaps and got ours.
+//! Exchangers: every returned value was offered by a partner that overlaps and got ours.
 //!
-//! Offers are unique among the operations that are remembered, so partners are known from results;
-//! the rules of the theory (EXCHANGE, MATCH1, INJECTIVE, SYMMETRIC, MATCHOVERLAP, and that nobody
-//! is its own partner) are then checked one result at a time, exactly. An operation is forgotten
-//! when it and its partner have returned.
+//! Offers are unique among the remembered operations, so results determine the partners. The rules
+//! of the theory (EXCHANGE, MATCH1, INJECTIVE, SYMMETRIC, MATCHOVERLAP, and that no operation is
+//! its own partner) are checked one result at a time, exactly. An operation is forgotten when it
+//! and its partner have returned.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -23,7 +23,7 @@ pub(super) struct Partners {
 struct Offer {
     number: u64,
     returned: bool,
-    /// What the partner offered, where the partner has returned.
+    /// The partner's offer, if the partner has returned.
     claimed_by: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! The theories as propagation rules: what one pair of the order forces about others.
+//! The theories as propagation rules: what one pair of the order implies for others.
 //!
 //! Every rule comes with its contrapositives. `a` is an addition, `r` its removal (real or
 //! virtual), `e` a removal that found nothing, `w` a write, `l` an acquire and `u` its release; `<`
@@ -14,8 +14,8 @@
 //! - semaphore of n: of the acquires, at most n - 1 others hold a permit when one takes it; no more
 //!   than n acquires have returned beyond the releases that were called (of a lock: one)
 //!
-//! A virtual removal comes behind whatever has returned, unless a pending removal may turn out to
-//! be it.
+//! A virtual removal comes after everything that has returned, unless it may turn out to be a
+//! pending removal.
 
 use super::Why;
 use super::matched::{Matched, NONE, Role};
@@ -51,7 +51,7 @@ impl Matched {
         if self.object == Object::Register { Ok(()) } else { self.hall() }
     }
 
-    /// What follows from `x < y` in the light of what is known.
+    /// The consequences of `x < y`.
     fn pair(&mut self, x: u32, y: u32) -> Result<(), Why> {
         let (front, behind) = (&self.nodes[x as usize], &self.nodes[y as usize]);
         let (g1, g2) = (front.group, behind.group);
@@ -80,7 +80,7 @@ impl Matched {
         Ok(())
     }
 
-    /// True where a register's write certainly took effect.
+    /// Whether a register's write certainly took effect.
     fn happened(&self, group: u32) -> bool {
         let group = &self.groups[group as usize];
         group.added || !group.reads.is_empty()
@@ -173,7 +173,7 @@ impl Matched {
         Ok(())
     }
 
-    /// True where a priority queue that holds both gives the second away first.
+    /// Whether a priority queue that contains both removes the second first.
     fn leaves_after(&self, g1: u32, g2: u32) -> bool {
         let (one, two) = (&self.groups[g1 as usize].value, &self.groups[g2 as usize].value);
         match self.object {
@@ -182,8 +182,8 @@ impl Matched {
         }
     }
 
-    /// A virtual removal comes behind what has returned, unless a pending removal that may turn out
-    /// to be it does not.
+    /// A virtual removal comes after everything that has returned, unless it may be a pending
+    /// removal that does not.
     fn later_or_never(&mut self) -> Result<bool, Why> {
         let mut more = false;
         let mut mask = Vec::new();

@@ -1,4 +1,4 @@
-//! What the monitor says in situations that random histories rarely show.
+//! The monitor's answers in situations that random histories rarely contain.
 
 use super::{Online, Saturate, Stop};
 use crate::theory::{Method, Object};
@@ -39,7 +39,8 @@ fn stack(operations: &[(Method, i64, u32, u32)], expected: Option<u64>) {
     }
 }
 
-/// Without the match of 9, this would be a stack: it may go only with what it forces left behind.
+/// Without the match of 9, this would be a stack: the match may be forgotten only if its
+/// consequences stay.
 #[test]
 fn a_finished_pair_loses_no_order_when_it_is_forgotten() {
     use Method::{Add, Remove};
@@ -51,13 +52,13 @@ fn a_finished_pair_loses_no_order_when_it_is_forgotten() {
         (Remove, 1, 200, 210),
         (Remove, 2, 220, 230),
     ];
-    // Seen as soon as 1 comes out: 2 must be above it.
+    // Found as soon as 1 is popped: 2 must be above it.
     stack(&all, Some(10));
     let rest: Vec<_> = all.iter().copied().filter(|o| o.1 != 9).collect();
     stack(&rest, None);
 }
 
-/// One process after the other, never more than three values inside: what is held does not grow.
+/// One process after the other, never more than three values inside: the memory does not grow.
 #[test]
 fn memory_is_bounded_by_what_overlaps_or_is_unmatched() {
     let objects = [
@@ -119,7 +120,7 @@ fn a_value_may_come_again_once_it_is_removed() {
             monitor.call(2 * i + 1, Method::Remove, &NIL).unwrap();
             monitor.returned(2 * i + 1, &Value::Int(7)).unwrap();
         }
-        // Twice at once cannot be told apart.
+        // Two equal values at once cannot be distinguished.
         monitor.call(90, Method::Add, &Value::Int(7)).unwrap();
         let twice = monitor.call(91, Method::Add, &Value::Int(7));
         assert!(matches!(twice, Err(Stop::Unfit(why)) if why.contains("7 is added twice")));
@@ -136,7 +137,7 @@ fn what_failed_explains_nothing() {
     monitor.failed(2).unwrap();
     monitor.call(3, Method::Remove, &NIL).unwrap();
     assert!(matches!(monitor.returned(3, &NIL), Err(Stop::Violation(_))));
-    // The addition that failed was seen.
+    // The effect of the failed addition was seen.
     let mut monitor = Saturate::new(Object::Queue);
     monitor.call(1, Method::Add, &Value::Int(1)).unwrap();
     monitor.call(2, Method::Remove, &NIL).unwrap();

@@ -1,8 +1,8 @@
-//! 'I am a queue': how a specification says that an exact algorithm in O(n log n) fits it.
+//! 'I am a queue': a specification's claim that an exact algorithm in O(n log n) applies to it.
 //!
-//! A [`Canonical`] names a kind of object and says what each operation is in its words. The claim
-//! is not believed: on all short sequences of operations of the history at hand, the specification
-//! must allow exactly what an object of the kind allows. Only then does
+//! A [`Canonical`] names a kind of object and translates each operation to an action of that kind.
+//! The claim is tested: on all short sequences of operations of the history at hand, the
+//! specification must allow exactly what an object of the kind allows. Only then does
 //! [`Algorithm::Auto`](crate::Algorithm) use it.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::fmt;
 use super::items::Items;
 use crate::value::Value;
 
-/// What an operation does, in the words of a kind of object.
+/// An operation, in the terms of a kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action<V = Value> {
     /// Puts a value into a container.
@@ -43,12 +43,12 @@ pub enum Action<V = Value> {
     FoundFree,
     /// Writes a segment of a snapshot object.
     Update(u32, V),
-    /// Finds this list of values in the segments of a snapshot object, from the first on.
+    /// Returns this list of the values in the segments of a snapshot object, from the first on.
     Scan(V),
 }
 
 impl Action {
-    /// The removal that told this: a value, nil where there was none, or nothing yet.
+    /// The removal with this result: a value, nil if there was none, or no result yet.
     pub(super) fn removal(told: Option<&Value>) -> Action {
         match told {
             None => Action::RemoveUnknown,
@@ -139,30 +139,29 @@ pub struct Canonical<Op, Ret> {
 }
 
 impl<Op, Ret> Canonical<Op, Ret> {
-    /// Claims to be of this kind. `action` says what an operation with this result is (`None`: not
-    /// known); it says `None` where the kind has no word for it, and the general search decides.
+    /// Claims to be of this kind. `action` translates an operation with this result (`None`:
+    /// unknown). It returns `None` if the kind has no such action; the general search then decides.
     pub fn new(kind: Kind, action: fn(&Op, Option<&Ret>) -> Option<Action>) -> Canonical<Op, Ret> {
         Canonical { kind, initial: Vec::new(), action }
     }
 
-    /// Claims to hold these values at first: oldest or bottom first, a register's one value, a
-    /// set's keys. A register that is not told one holds nil; of a snapshot object, the value of
-    /// every segment.
+    /// Claims these initial values: oldest or bottom first, a register's one value, a set's keys. A
+    /// register without one is initially nil; for a snapshot object, the value of every segment.
     pub fn holding(mut self, initial: Vec<Value>) -> Canonical<Op, Ret> {
         self.initial = initial;
         self
     }
 }
 
-/// Lists of values whose numbers stand for them: what scans show.
+/// Lists of values, represented by numbers: the results of scans.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
     entries: Vec<u32>,
-    /// Where the entries of the list with this number are; [`NO_LIST`] for any other value.
+    /// The range of the entries of the list with this number; [`NO_LIST`] for any other value.
     places: Vec<(u32, u32)>,
 }
 
-/// The place of what is no list.
+/// The range of a value that is not a list.
 const NO_LIST: (u32, u32) = (0, u32::MAX);
 
 impl Lists {
@@ -176,7 +175,7 @@ impl Lists {
         self.places[number as usize] = (start, self.entries.len() as u32);
     }
 
-    /// True where this is the number of a list that was given its entries.
+    /// Whether this is the number of a list with entries.
     pub(crate) fn knows(&self, number: u32) -> bool {
         self.places.get(number as usize).is_some_and(|&place| place != NO_LIST)
     }
@@ -190,13 +189,13 @@ impl Lists {
     }
 }
 
-/// The sequential object of a kind, on numbers: what the kind *means*. Claims are tested and
-/// witnesses replayed against it. Numbers of a priority queue are ordered as its priorities are:
-/// the largest leaves first.
+/// The sequential object of a kind, on numbers: the *meaning* of the kind. Claims and witnesses are
+/// checked against it. Numbers of a priority queue have the order of its priorities: the largest
+/// leaves first.
 ///
-/// The state is what is inside: of a register its value, of a mutex one value while it is held, of
-/// a snapshot object the initial value and then the segments that were written, as far as the last
-/// of them. Of a set it holds few keys, as it is decided key by key. A priority queue is a heap.
+/// The state is the content: of a register its value, of a mutex one value while it is held, of a
+/// snapshot object the initial value and then the segments that were written, up to the last of
+/// them. A set here has few keys, since it is decided key by key. A priority queue is a heap.
 impl Kind {
     /// The state at the start.
     pub(crate) fn start(self, initial: &[u32]) -> Items<u32> {
@@ -213,7 +212,7 @@ impl Kind {
         state
     }
 
-    /// Performs the action; false where it is not legal. Scans show these lists.
+    /// Performs the action; returns false if it is not legal. Scans return lists of this table.
     pub(crate) fn apply(self, state: &mut Items<u32>, action: Action<u32>, lists: &Lists) -> bool {
         match (self, action) {
             (Kind::Register, Action::Read(v)) => state[0] == v,

@@ -1,9 +1,9 @@
 //! A number that operations add to: `counter`.
 //!
-//! `fetch_add` tells the total before, `add_and_get` the total after. What `add`, `inc` and `dec`
-//! tell is one or the other, the same throughout a history: where nobody says which
+//! `fetch_add` returns the total before, `add_and_get` the total after. `add`, `inc` and `dec`
+//! return one or the other, the same throughout a history. If the specification does not say which
 //! ([`Counter::telling`]), a history is decided for both ([`Builtin::readings`]). Deciding each
-//! result on its own would accept two increments that both tell 1.
+//! result on its own would accept two increments that both return 1.
 
 use super::method::{self, Method, found, number, same};
 use super::vocabulary::{self as words, Family, Vocabulary};
@@ -11,12 +11,12 @@ use super::{Builtin, Info, Spec, Sum, Total};
 use crate::history::History;
 use crate::value::Value;
 
-/// What can be called on a counter. `inc` and `dec` are `Add(1)` and `Add(-1)`.
+/// The operations of a counter. `inc` and `dec` are `Add(1)` and `Add(-1)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CounterOp {
-    /// Adds a number; tells nothing or the new total.
+    /// Adds a number; returns nothing or the new total.
     Add(i64),
-    /// Adds a number; tells nothing or the old total.
+    /// Adds a number; returns nothing or the old total.
     FetchAdd(i64),
     /// The total.
     Read,
@@ -67,7 +67,7 @@ pub(super) const COUNTER: Info = Info {
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     init: i64,
-    /// Whether `add`, `inc` and `dec` tell the total before; `None`: one or the other.
+    /// Whether `add`, `inc` and `dec` return the total before; `None`: one or the other.
     tells_before: Option<bool>,
 }
 
@@ -82,13 +82,13 @@ impl Counter {
         Counter { init, ..self }
     }
 
-    /// The same counter whose `add`, `inc` and `dec` tell the total before, or after.
+    /// The same counter whose `add`, `inc` and `dec` return the total before, or after.
     pub fn telling(self, before: bool) -> Counter {
         Counter { tells_before: Some(before), ..self }
     }
 }
 
-/// True for the methods whose name does not say which total they tell.
+/// Whether the name of the method does not say which total it returns.
 fn is_ambiguous(method: &str) -> bool {
     let names = ["add", "inc", "dec"].iter().chain(INC).chain(DEC);
     names.into_iter().any(|name| same(name, method))
@@ -131,7 +131,7 @@ impl Spec for Counter {
         true
     }
 
-    /// Additions whose totals nobody was told.
+    /// Additions commute if their totals were not returned.
     fn commutes(&self, a: (&CounterOp, Option<&Value>), b: (&CounterOp, Option<&Value>)) -> bool {
         let is_silent =
             |(op, ret): (&CounterOp, Option<&Value>)| *op != Read && ret.is_none_or(Value::is_nil);
@@ -216,7 +216,7 @@ impl Builtin for Counter {
     }
 
     fn encode(&self, op: &CounterOp) -> (&'static str, Vec<Value>) {
-        // What `add` tells depends on the reading; the other names tell the same in both.
+        // The result of `add` depends on the reading; the other names return the same in both.
         let is_before = self.tells_before == Some(true);
         match op {
             Add(n) => (if is_before { "add_and_get" } else { "add" }, vec![Value::Int(*n)]),

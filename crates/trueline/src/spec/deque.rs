@@ -1,26 +1,26 @@
 //! A queue with two ends: `deque`.
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, Method, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
-/// What can be called on a deque.
+/// The operations of a deque.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DequeOp {
     /// Inserts a value at the front. Nil is not a value: inserting it is never legal.
     PushFront(Value),
     /// Inserts a value at the back. Nil is not a value: inserting it is never legal.
     PushBack(Value),
-    /// Removes the value at the front; nil where there is none.
+    /// Removes the value at the front; returns nil if there is none.
     PopFront,
-    /// Removes the value at the back; nil where there is none.
+    /// Removes the value at the back; returns nil if there is none.
     PopBack,
-    /// The value at the front; nil where there is none.
+    /// The value at the front; nil if there is none.
     PeekFront,
-    /// The value at the back; nil where there is none.
+    /// The value at the back; nil if there is none.
     PeekBack,
 }
 
@@ -73,7 +73,7 @@ impl Deque {
     }
 }
 
-/// The value at the end that the operation looks at.
+/// The value at the operation's end.
 fn seen<'a>(state: &'a Items, op: &DequeOp) -> Option<&'a Value> {
     match op {
         PopFront | PeekFront => state.first(),
@@ -103,7 +103,7 @@ impl Spec for Deque {
 
     fn step(&self, state: &Items, op: &DequeOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let is_value = !matches!(op, PushFront(Value::Nil) | PushBack(Value::Nil));
-        if is_value && tells(seen(state, op), ret) {
+        if is_value && may_return(seen(state, op), ret) {
             let mut after = state.clone();
             change(&mut after, op);
             next.push(after);
@@ -122,8 +122,8 @@ impl Spec for Deque {
         true
     }
 
-    /// What is done at one end and what is done at the other, unless the same value may be both the
-    /// first and the last.
+    /// Operations at different ends commute, unless the same value may be both the first and the
+    /// last.
     fn commutes(&self, a: (&DequeOp, Option<&Value>), b: (&DequeOp, Option<&Value>)) -> bool {
         match (a, b) {
             ((PushFront(_), _), (PushBack(_), _)) | ((PushBack(_), _), (PushFront(_), _)) => true,

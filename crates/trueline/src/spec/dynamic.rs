@@ -1,9 +1,9 @@
 //! A built-in specification over calls that are made at run time: method and arguments by name.
 //!
-//! [`Named`](super::Named) decides histories as files spell them. Where calls are not read but made
-//! (an object is driven by a program that the user typed), code that is generic over [`Spec`] wants
-//! a type: [`Dynamic`] is it. Each step reads the call anew, which costs little for the short
-//! histories that such code makes.
+//! [`Named`](super::Named) decides histories as files spell them. If calls are not read but made (a
+//! program that the user typed drives an object), code that is generic over [`Spec`] needs a type:
+//! [`Dynamic`]. Each step decodes the call again, which costs little for the short histories of
+//! such code.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl fmt::Debug for Invocation {
     }
 }
 
-/// A built-in specification whose operations are [`Invocation`]s. A call that is none of its
+/// A built-in specification whose operations are [`Invocation`]s. A call that is not one of its
 /// operations has no next state.
 #[derive(Clone, Debug)]
 pub struct Dynamic {
@@ -50,13 +50,13 @@ pub struct Dynamic {
     waits: &'static [Wait],
 }
 
-/// A method that waits where its specification does not say so.
+/// A method that waits although its specification does not say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Where the specification says that it returns nil, it waits.
+    /// It waits if the specification returns nil.
     ForResult(&'static str),
-    /// It may wait where there would be no room for so many more calls of it. A call that waits has
-    /// no effect.
+    /// It may wait if there is no room for this many more calls of it. A waiting call has no
+    /// effect.
     ForRoom(&'static str, usize),
 }
 
@@ -66,12 +66,12 @@ impl Dynamic {
         Dynamic { spec, waits: &[] }
     }
 
-    /// The same where these methods wait.
+    /// The same specification, in which these methods wait.
     pub fn waiting(self, waits: &'static [Wait]) -> Dynamic {
         Dynamic { waits, ..self }
     }
 
-    /// Whether the call is one of this specification's; the error says what was expected.
+    /// Checks that the call is one of this specification's; an error says what was expected.
     pub fn accepts(&self, call: &Invocation) -> Result<(), SpecError> {
         let read = self.spec.decode(&call.method, call.args.as_slice(), None);
         read.map(drop).map_err(SpecError::from)
@@ -94,7 +94,7 @@ impl Dynamic {
         }
     }
 
-    /// Whether so many calls in a row have room after this state.
+    /// Whether this many consecutive calls have room after this state.
     fn has_room(&self, state: &OpaqueState, call: &Invocation, more: usize) -> bool {
         if more == 0 {
             return true;
@@ -132,7 +132,7 @@ impl Spec for Dynamic {
                     }
                 }
                 // A call that has not returned has not taken effect: the question is whether it
-                // could go on.
+                // could continue.
                 Wait::ForRoom(method, spare)
                     if method == &*call.method
                         && ret.is_none()
@@ -163,8 +163,8 @@ impl Spec for Dynamic {
         }
     }
 
-    /// A method that waits tells less than the specification allows, and nothing else: the words
-    /// are the same.
+    /// A waiting method returns only some of the results that the specification allows, so the
+    /// vocabulary is the same.
     fn vocabulary(&self) -> Option<Vocabulary<Invocation, Value>> {
         let dynamic = self.clone();
         let read = move |call: &Invocation, ret: Option<&Value>| dynamic.read(call, ret);

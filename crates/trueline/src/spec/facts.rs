@@ -1,13 +1,12 @@
-//! What a specification knows about itself that decides a history without a search: where values
-//! come from, that it only grows, that it is a sum. Each is a claim that the tests of the laws hold
-//! against `step`.
+//! Claims of a specification that decide a history without a search: where values come from, that
+//! it only grows, that it is a sum. The tests of the laws compare each claim with `step`.
 
 use crate::value::Value;
 
-/// Where the values come from that results show. Claims: in every legal sequence from the initial
-/// state, an operation that shows a value comes behind one that brings it, unless the value is
-/// there at first; and of the operations that take a value each has one that brought it, or one of
-/// its initial copies, for itself.
+/// Where the values in results come from. Claims: in every legal sequence from the initial state,
+/// an operation that shows a value comes after one that inserts it, unless the value is there
+/// initially; and each operation that removes a value has an insertion, or an initial copy, of its
+/// own.
 #[derive(Clone, Debug)]
 pub struct Origins<Op, Ret> {
     pub(crate) initial: Vec<Value>,
@@ -25,8 +24,8 @@ pub enum Shown {
 }
 
 impl<Op, Ret> Origins<Op, Ret> {
-    /// `brings` tells the value that an operation may bring, whatever its result; `shows` the value
-    /// that a result shows.
+    /// `brings` gives the value that an operation may insert, whatever its result; `shows` the
+    /// value in a result.
     pub fn new(
         brings: fn(&Op) -> Option<&Value>,
         shows: fn(&Op, &Ret) -> Option<Shown>,
@@ -41,7 +40,7 @@ impl<Op, Ret> Origins<Op, Ret> {
     }
 }
 
-/// What an operation does to a collection that only grows.
+/// The effect of an operation on a collection that only grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// Adds a value; a set may have it already.
@@ -54,23 +53,23 @@ pub enum Growth {
     AddAt(Value, i64),
     /// Shows everything: a list of values, or the text that texts make.
     Show(Value),
-    /// Changes nothing, and nobody saw anything.
+    /// Changes nothing, and its result is unknown.
     Nothing,
 }
 
-/// A collection that only grows. Claims: the object allows exactly what a list or a set allows that
-/// starts with the initial values, as long as `growth` has a word for each operation.
+/// A collection that only grows. Claims: the object allows exactly what a list or a set with the
+/// initial values allows, as long as `growth` covers each operation.
 #[derive(Clone, Debug)]
 pub struct Growing<Op, Ret> {
     pub(crate) initial: Vec<Value>,
-    /// The order in which values were added is seen.
+    /// Whether the order in which values were added is visible.
     pub(crate) ordered: bool,
     pub(crate) key: Option<fn(&Op) -> &Value>,
     pub(crate) growth: fn(&Op, Option<&Ret>) -> Option<Growth>,
 }
 
 impl<Op, Ret> Growing<Op, Ret> {
-    /// A list. `growth` says `None` where there is no word for the operation with this result.
+    /// A list. `growth` returns `None` if it does not cover the operation with this result.
     pub fn list(growth: fn(&Op, Option<&Ret>) -> Option<Growth>) -> Growing<Op, Ret> {
         Growing { initial: Vec::new(), ordered: true, key: None, growth }
     }
@@ -93,7 +92,7 @@ impl<Op, Ret> Growing<Op, Ret> {
     }
 }
 
-/// What a result tells of a sum.
+/// What a result shows of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
     /// The sum before the operation.
@@ -102,8 +101,8 @@ pub enum Total {
     After(i64),
 }
 
-/// A sum. Claims: in every legal sequence, what results tell is the initial number and what the
-/// operations before added, as long as no number overflows.
+/// A sum. Claims: in every legal sequence, each shown total is the initial number plus what the
+/// operations before it added, as long as no number overflows.
 #[derive(Clone, Debug)]
 pub struct Sum<Op, Ret> {
     pub(crate) initial: i64,
@@ -112,7 +111,7 @@ pub struct Sum<Op, Ret> {
 }
 
 impl<Op, Ret> Sum<Op, Ret> {
-    /// `adds` says what an operation adds, `tells` what its result tells.
+    /// `adds` gives the amount that an operation adds, `tells` the total in its result.
     pub fn new(
         initial: i64,
         adds: fn(&Op) -> i64,

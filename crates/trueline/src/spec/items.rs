@@ -1,4 +1,4 @@
-//! A sequence of values: the state of every container, and of all that is made of values.
+//! A sequence of values: the state of every container, and of everything built from values.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,11 +8,11 @@ use smallvec::SmallVec;
 
 use crate::value::Value;
 
-/// The contents of a container. What the order means is up to its owner: oldest first in a queue,
-/// bottom first in a stack, ascending in a set.
+/// The contents of a container. Its owner defines the meaning of the order: oldest first in a
+/// queue, bottom first in a stack, ascending in a set.
 ///
-/// Values leave at either end in O(1): those that left at the front stay behind until they are more
-/// than what is left.
+/// Values leave at either end in O(1): values removed at the front stay allocated until they are
+/// more than the remaining ones.
 pub struct Items<V = Value> {
     values: SmallVec<[V; 4]>,
     /// How many of `values` have left at the front.
@@ -63,7 +63,7 @@ impl<V> Items<V> {
     }
 }
 
-/// The same as a binary heap, the largest value first. Nothing else is done to it then.
+/// The same as a binary heap, the largest value first. All its other methods are then unused.
 impl<V: Ord> Items<V> {
     pub(crate) fn push_heap(&mut self, value: V) {
         let values = &mut self.values;
@@ -157,12 +157,12 @@ impl<V: fmt::Display> fmt::Display for Items<V> {
     }
 }
 
-/// What a look at the next value of a container tells: nil where it is empty.
+/// The result of a look at the next value of a container: nil if it is empty.
 pub(super) fn or_nil(value: Option<&Value>) -> Value {
     value.cloned().unwrap_or_default()
 }
 
-/// True iff a removal or a look may tell `ret` where `value` is next.
-pub(super) fn tells(value: Option<&Value>, ret: Option<&Value>) -> bool {
+/// Whether a removal or a look may return `ret` if `value` is next.
+pub(super) fn may_return(value: Option<&Value>, ret: Option<&Value>) -> bool {
     ret.is_none_or(|ret| *ret == *value.unwrap_or(&Value::Nil))
 }

@@ -7,10 +7,10 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Growing, Growth, Info, Kind, Spec, Touches, key_of};
 use crate::value::Value;
 
-/// What can be called on a key-value store of texts.
+/// The operations of a key-value store of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KvOp {
-    /// The text of a key; the empty text where there is none.
+    /// The text of a key; the empty text if there is none.
     Get(Value),
     /// Replaces the text of a key.
     Put(Value, Arc<String>),
@@ -47,7 +47,7 @@ pub fn kv() -> Kv {
 pub type KvState = Vec<(Value, Arc<String>)>;
 
 /// A text; whole numbers count as their digits, nil as the empty text. A fraction may be written in
-/// several ways (`1.5`, `1.50`), so that it is no text.
+/// several ways (`1.5`, `1.50`), so it is not a text.
 fn text(value: &Value) -> Result<Arc<String>, String> {
     match value {
         Value::Text(text) => Ok(text.clone()),
@@ -147,7 +147,7 @@ impl Spec for Kv {
             (Put(put, start), Get(key), Some(Value::Text(text))) => {
                 put == key && text.starts_with(start.as_str())
             }
-            // What is not a beginning does not become one by growing.
+            // A text that is not a prefix does not become one by growing.
             (Append(..) | Get(_), Get(_), _) => false,
             _ => true,
         }

@@ -1,6 +1,6 @@
-//! The laws that every built-in specification obeys: what its hooks claim is true of `step`.
+//! The laws that every built-in specification obeys: the claims of its hooks are true of `step`.
 //!
-//! Random small sequential histories; each hook is compared with what `step` says.
+//! Random small sequential histories; each hook is compared with `step`.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,8 +10,8 @@ use crate::value::Value;
 
 type Step<B> = (<B as Spec>::Op, Option<Value>);
 
-/// A specification under test. `free` says which results beyond [`Builtin::results`] are legal on
-/// purpose: results that a format may leave out or shorten.
+/// A specification under test. `free`: which results beyond [`Builtin::results`] are legal on
+/// purpose, because a format may omit or shorten them.
 struct Laws<B: Builtin> {
     spec: B,
     info: Info,
@@ -65,7 +65,7 @@ impl<B: Builtin> Laws<B> {
         pool
     }
 
-    /// A random legal sequential history. `unknown`: share of operations whose outcome is not told.
+    /// A random legal sequential history. `unknown`: share of operations of unknown outcome.
     fn legal_history(&mut self, length: usize, unknown: f64) -> (Vec<Step<B>>, B::State) {
         let mut state = self.spec.initial();
         let mut steps = Vec::new();
@@ -110,7 +110,7 @@ impl<B: Builtin> Laws<B> {
         states
     }
 
-    /// What is out of reach is illegal, and stays out of reach unless something helps.
+    /// A result that is out of reach is illegal, and stays out of reach unless an operation helps.
     fn looking_ahead(&mut self) {
         let length = self.rng.below(6) as usize;
         let (_, state) = self.legal_history(length, 0.0);
@@ -137,13 +137,13 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// Operations that are said to commute do: both orders lead to the same states. A result that
-    /// is said to say nothing allows what an unknown one allows.
+    /// Operations that are claimed to commute do: both orders lead to the same states. A result
+    /// that is claimed to show nothing allows what an unknown one allows.
     fn reordering(&mut self) {
         let length = self.rng.below(6) as usize;
         let (_, state) = self.legal_history(length, 0.2);
         let (a, b) = (self.op(), self.op());
-        // Results that are right now, right behind the other one, at another time, or never.
+        // Results that are right now, right after the other one, at another time, or never.
         let pool = |op: &B::Op, other: &B::Op| {
             let mut pool = self.pool(&state, op);
             for after in self.next(&state, other, None) {
@@ -174,8 +174,8 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// What a result shows was brought before, or was there at first; what is taken was brought for
-    /// it alone.
+    /// A shown value was inserted before, or was there initially; each removed value has an
+    /// insertion of its own.
     fn origins(&mut self) {
         let Some(origins) = self.spec.origins() else { return };
         let (steps, _) = self.legal_history(8, 0.2);
@@ -200,7 +200,7 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// As long as it has words for everything, a growing collection allows exactly what a list or a
+    /// As long as it covers every operation, a growing collection allows exactly what a list or a
     /// set does.
     fn growing(&mut self) {
         let Some(growing) = self.spec.growing() else { return };
@@ -229,7 +229,7 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// What results tell is the sum of what was added before.
+    /// The shown total is the sum of what was added before.
     fn sum(&mut self) {
         let Some(sum) = self.spec.sum() else { return };
         let (steps, _) = self.legal_history(8, 0.0);
@@ -295,7 +295,7 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// Where every operation has a key, a history is legal iff it is for each key.
+    /// If every operation has a key, a history is legal iff it is for each key.
     fn splitting(&mut self) {
         let (mut steps, _) = self.legal_history(6, 0.0);
         for (op, ret) in &mut steps {
@@ -313,7 +313,7 @@ impl<B: Builtin> Laws<B> {
         assert_eq!(whole, parts.values().all(|part| !self.run(part).is_empty()), "{steps:?}");
     }
 
-    /// Where the order does not matter, every legal order leads to the same state.
+    /// If the order does not matter, every legal order leads to the same state.
     fn order(&mut self) {
         if !self.spec.order_insensitive() {
             return;
@@ -327,7 +327,7 @@ impl<B: Builtin> Laws<B> {
         }
     }
 
-    /// What [`Spec::touches`] allows to leave out never makes a legal history illegal.
+    /// Leaving out what [`Spec::touches`] allows never makes a legal history illegal.
     fn dropping(&mut self) {
         let unknown = if self.rng.chance(0.5) { 0.2 } else { 0.0 };
         let (mut steps, _) = self.legal_history(7, unknown);
@@ -356,7 +356,7 @@ impl<B: Builtin> Laws<B> {
     }
 }
 
-/// What a list or a set holds after the operation; nothing where it is wrong.
+/// The content of a list or a set after the operation; `None` if its result is wrong.
 fn grown(held: &[Value], ordered: bool, growth: &Growth) -> Option<Vec<Value>> {
     let with = |value: &Value| {
         let mut after = held.to_vec();
@@ -383,7 +383,7 @@ fn grown(held: &[Value], ordered: bool, growth: &Growth) -> Option<Vec<Value>> {
     }
 }
 
-/// Some operation other than the one at `i` reads what `key` stands for.
+/// Whether some operation other than the one at `i` reads the value of `key`.
 fn reads(touches: &[Touches], key: u64, i: usize) -> bool {
     let reads = |t: &Touches| matches!(t, Touches::Flow { reads: Some(k), .. } if *k == key);
     touches.iter().enumerate().any(|(other, t)| other != i && reads(t))
@@ -397,7 +397,7 @@ fn ints(values: &[i64]) -> Vec<Value> {
 fn queues() {
     laws(queue(), queue::QUEUE, strict);
     laws(queue().with_init(ints(&[1, 2])), queue::QUEUE, strict);
-    // An enq that tells nothing had room.
+    // An enq without a result had room.
     let free = |op: &QueueOp, ret: &Value| matches!(op, QueueOp::Enq(_)) && ret.is_nil();
     laws(bounded_queue(2), queue::BOUNDED_QUEUE, free);
     laws(bounded_queue(3).with_init(ints(&[1])), queue::BOUNDED_QUEUE, free);
@@ -457,7 +457,7 @@ fn registers() {
     laws(register(Value::Nil), register::REGISTER, strict);
     laws(cas_register(Some(Value::Int(0))), register::CAS_REGISTER, strict);
     laws(rmw(0), rmw::RMW, strict);
-    // Any value may be the unknown one, and the state tells what is known of it.
+    // Any value may be the unknown one, and the state contains what is known of it.
     laws(unknown_register(), register::REGISTER, |op, _| !matches!(op, RegisterOp::Write(_)));
 }
 

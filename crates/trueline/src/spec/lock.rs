@@ -1,6 +1,6 @@
-//! Permits to hold: `mutex` and `semaphore`.
+//! Permits: `mutex` and `semaphore`.
 //!
-//! Neither knows who calls: any process may release. A specification sees operations, not
+//! Neither knows the caller: any process may release. A specification sees operations, not
 //! processes.
 
 use super::method::{self, Method, truth};
@@ -8,14 +8,14 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
-/// What can be called on a mutex.
+/// The operations of a mutex.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MutexOp {
     /// Takes the lock; blocks while it is held.
     Acquire,
     /// Gives the lock back; never legal while it is free.
     Release,
-    /// Takes the lock if it is free; tells whether it did.
+    /// Takes the lock if it is free; returns whether it did.
     TryAcquire,
 }
 
@@ -111,7 +111,7 @@ impl Builtin for Mutex {
                 (_, told) => Ok(told),
             }
         })?;
-        // An acquire that tells false did not block.
+        // An acquire that returned false did not block.
         Ok(match op {
             TryAcquire => (op, ret),
             Acquire if ret == Some(Value::Bool(false)) => (TryAcquire, ret),
@@ -146,12 +146,12 @@ impl Builtin for Mutex {
     }
 }
 
-/// What can be called on a semaphore.
+/// The operations of a semaphore.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SemaphoreOp {
-    /// Takes a permit; tells false where there is none.
+    /// Takes a permit; returns false if there is none.
     Acquire,
-    /// Gives a permit back; always tells true.
+    /// Returns a permit; the result is always true.
     Release,
 }
 
@@ -178,7 +178,7 @@ pub struct Semaphore {
     init: u64,
 }
 
-/// A semaphore with so many permits at first.
+/// A semaphore with this many initial permits.
 pub fn semaphore(permits: u64) -> Semaphore {
     Semaphore { init: permits }
 }

@@ -6,10 +6,10 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Growing, Growth, Info, Spec};
 use crate::value::Value;
 
-/// What can be called on a log.
+/// The operations of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LogOp {
-    /// Adds a value at the end; tells nothing or its index, from 0.
+    /// Adds a value at the end; returns nothing or its index, from 0.
     Append(Value),
     /// All values, the oldest first.
     Read,
@@ -96,7 +96,7 @@ impl Spec for Log {
         }
     }
 
-    /// What is not a beginning does not become one by growing.
+    /// A list that is not a prefix does not become one by growing.
     fn may_help(&self, _op: &LogOp, observer: &LogOp, _ret: Option<&Value>) -> bool {
         *observer != Read
     }
@@ -155,7 +155,7 @@ impl Builtin for Log {
         }]
     }
 
-    /// Reads are rare: each tells the whole log.
+    /// Reads are rare, because each returns the whole log.
     fn sample(&self, state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> LogOp {
         if pick(4 + state.len() as u64) < 4 { Append(Value::Int(fresh)) } else { Read }
     }

@@ -5,18 +5,18 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
-/// What can be called on a map.
+/// The operations of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MapOp {
-    /// Replaces the value of a key; tells nothing. Nil is not a value: putting it is never legal.
+    /// Replaces the value of a key; returns nothing. Nil is not a value: putting it is never legal.
     Put(Value, Value),
-    /// The value of a key; nil where there is none.
+    /// The value of a key; nil if there is none.
     Get(Value),
-    /// Replaces the value of a key; tells the one before, nil where there was none.
+    /// Replaces the value of a key; returns the previous one, nil if there was none.
     Swap(Value, Value),
-    /// Removes a key; tells whether it was there. Where it tells nil, both are legal.
+    /// Removes a key; returns whether it was there. Nil as a result allows both.
     Remove(Value),
-    /// Whether the key is there. Where it tells nil, both are legal.
+    /// Whether the key is there. Nil as a result allows both.
     Contains(Value),
 }
 
@@ -82,7 +82,7 @@ fn change(state: &mut MapState, op: &MapOp) {
 }
 
 /// The result that the operation has in this state.
-fn told(state: &MapState, op: &MapOp) -> Value {
+fn result_of(state: &MapState, op: &MapOp) -> Value {
     match op {
         Put(..) => Value::Nil,
         Get(key) | Swap(key, _) => seen(state, key),
@@ -102,7 +102,7 @@ impl Spec for Map {
     fn step(&self, state: &MapState, op: &MapOp, ret: Option<&Value>, next: &mut Vec<MapState>) {
         let is_value = !matches!(op, Put(_, Value::Nil) | Swap(_, Value::Nil));
         let silent = matches!((op, ret), (Remove(_) | Contains(_), Some(Value::Nil)));
-        if is_value && (silent || ret.is_none_or(|ret| *ret == told(state, op))) {
+        if is_value && (silent || ret.is_none_or(|ret| *ret == result_of(state, op))) {
             let mut after = state.clone();
             change(&mut after, op);
             next.push(after);
@@ -155,7 +155,7 @@ impl Spec for Map {
         let (key, reads, writes) = match (op, ret) {
             (Put(key, value), _) => (key, None, Some(value)),
             (Get(key), ret) => (key, ret, None),
-            // An unknown swap needs nothing: what it saw is not known.
+            // An unknown swap needs nothing, because its result is unknown.
             (Swap(key, value), ret) => (key, ret, Some(value)),
             (Remove(_) | Contains(_), Some(Value::Bool(true))) => return Touches::Everything,
             (Remove(key) | Contains(key), Some(Value::Bool(false))) => (key, Some(nil), None),
@@ -212,7 +212,7 @@ impl Builtin for Map {
     }
 
     fn results(&self, state: &MapState, op: &MapOp) -> Vec<Value> {
-        vec![told(state, op)]
+        vec![result_of(state, op)]
     }
 
     fn sample(&self, _: &MapState, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> MapOp {

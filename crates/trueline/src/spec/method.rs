@@ -1,16 +1,15 @@
-//! How the built-in specifications spell their methods: one table each gives names, aliases, arity
-//! and errors.
+//! The methods of built-in specifications: one table each gives names, aliases, arity and errors.
 
 use super::named::show_call;
 use crate::value::Value;
 
-/// What formats call an insertion into a container.
+/// The names of insertions into a container in various formats.
 pub(super) const INSERT: &[&str] =
     &["enq", "enqueue", "add", "put", "push", "offer", "insert", "send"];
-/// What formats call a removal from a container.
+/// The names of removals from a container in various formats.
 pub(super) const REMOVE: &[&str] =
     &["deq", "dequeue", "remove", "rem", "rm", "get", "pop", "poll", "take", "receive"];
-/// What formats call a look at the next value of a container.
+/// The names of looks at the next value of a container in various formats.
 pub(super) const PEEK: &[&str] = &["peek", "front", "top", "first", "element"];
 
 /// A method of a specification whose operations are `Op`s.
@@ -26,7 +25,7 @@ pub(super) struct Method<Op> {
 }
 
 impl<Op> Method<Op> {
-    /// Name, arity and whether it yields something are read from the signature. `make` sees as many
+    /// Name, arity and whether it has a result are read from the signature. `make` receives as many
     /// arguments as the signature has.
     pub(super) const fn new(
         signature: &'static str,
@@ -68,8 +67,7 @@ pub(super) const fn signatures<Op, const N: usize>(methods: &[Method<Op>; N]) ->
     all
 }
 
-/// Reads a call. `result` turns the result that a format gives into the one that the specification
-/// knows.
+/// Decodes a call. `result` converts the result that a format gives to the specification's.
 pub(super) fn decode<Op>(
     methods: &[Method<Op>],
     method: &str,
@@ -84,8 +82,8 @@ pub(super) fn decode<Op>(
         return Err(format!("unknown method {method}: expected {}", expected.join(", ")));
     };
     let args = arguments(method, args, known.arity)?;
-    // One move from where a value is made to where it is wanted: adapters such as `transpose` copy
-    // it piece by piece, each time, and this is done for every operation of a history.
+    // A single move from where the value is made to where it is needed: adapters such as
+    // `transpose` copy it piece by piece, and this runs for every operation of a history.
     let op = match (known.make)(args) {
         Ok(op) => op,
         Err(e) => return Err(in_method(method, &e)),
@@ -99,7 +97,7 @@ pub(super) fn decode<Op>(
     }
 }
 
-/// The arguments of a call as formats write them, of a method that takes so many.
+/// The arguments of a call as formats write them, for a method with this arity.
 pub fn arguments<'a>(method: &str, args: &'a [Value], arity: usize) -> Result<&'a [Value], String> {
     let args: &[Value] = match args {
         // Formats write several arguments as one list: cas [old new].
@@ -153,8 +151,8 @@ pub(super) fn number(value: &Value) -> Result<i64, String> {
     })
 }
 
-/// The result of a method that tells nothing: what a format writes there is an echo, unless it says
-/// that nothing happened.
+/// The result of a method without a result: whatever a format writes there is an echo, unless it
+/// means that nothing happened.
 pub fn nothing(value: &Value) -> Result<Value, String> {
     match value {
         Value::Bool(false) => {
@@ -166,7 +164,7 @@ pub fn nothing(value: &Value) -> Result<Value, String> {
     }
 }
 
-/// A result that is true or false; `nil` says what no result means.
+/// A boolean result; `nil` is what a missing result means.
 pub(super) fn truth(value: &Value, nil: impl Into<Value>) -> Result<Value, String> {
     match value {
         Value::Nil => Ok(nil.into()),
@@ -177,7 +175,7 @@ pub(super) fn truth(value: &Value, nil: impl Into<Value>) -> Result<Value, Strin
     }
 }
 
-/// What was found, for an error: `the text abc`.
+/// A description of the value for an error: `the text abc`.
 pub fn found(value: &Value) -> String {
     match value {
         Value::Nil => "nil".into(),

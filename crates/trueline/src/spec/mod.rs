@@ -1,6 +1,6 @@
 //! Specifications: sequential objects that define which results are legal.
 //!
-//! Most people write [`Sequential`]: a plain struct with `apply`. Where several next states are
+//! Most users write [`Sequential`]: a plain struct with `apply`. If several next states are
 //! possible, or a checker should know more about the type, implement [`Spec`].
 
 pub(crate) mod canonical;
@@ -71,11 +71,11 @@ pub use snzi::{Snzi, SnziOp, snzi};
 pub use stack::{Stack, StackOp, stack};
 pub use vocabulary::{Act, Amount, End, Family, Needs, Vocabulary};
 
-/// What states, operations and results must be able to do. Implemented for everything that can.
+/// The requirements on states, operations and results. Implemented for every type that meets them.
 pub trait Data: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
 impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Data for T {}
 
-/// A deterministic sequential object: what most people write.
+/// A deterministic sequential object: what most users write.
 ///
 /// ```
 /// use trueline::Sequential;
@@ -93,13 +93,13 @@ impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Data for T {}
 /// }
 /// ```
 pub trait Sequential: Data {
-    /// What can be called.
+    /// The type of operations.
     type Op: Data;
-    /// What comes back.
+    /// The type of results.
     type Ret: Data;
     /// Performs the operation. Must depend on the state and the operation alone.
     fn apply(&mut self, op: &Self::Op) -> Self::Ret;
-    /// False where the operation blocks in this state.
+    /// Whether the operation can proceed in this state; if not, it blocks.
     fn enabled(&self, _op: &Self::Op) -> bool {
         true
     }
@@ -115,29 +115,29 @@ pub trait Sequential: Data {
     /// True claims: in every state, both orders of the two operations lead to the same state, give
     /// each the same result, and block or do not block alike. A search then tries one order instead
     /// of two. Before a violation is reported, the claim is tested on the operations of the
-    /// history, in states that a few of them lead to; one that fails is not used.
+    /// history, in states that a few of them lead to; a claim that fails is not used.
     fn commutes(_a: &Self::Op, _b: &Self::Op) -> bool {
         false
     }
 }
 
-/// A sequential object in full: nondeterministic, partial, and with what it knows about itself.
+/// A sequential object in general: nondeterministic, partial, and with claims about itself.
 ///
-/// Only the first two methods are needed. The others make checking faster or explanations shorter;
-/// what they claim must be true, and each says what it claims.
+/// Only the first two methods are required. The others make checking faster or explanations
+/// shorter; their claims must be true, and each method documents what it claims.
 pub trait Spec: Send + Sync {
     /// The object's state.
     type State: Data;
-    /// What can be called.
+    /// The type of operations.
     type Op: Data;
-    /// What comes back.
+    /// The type of results.
     type Ret: Data;
 
     /// The state before the first operation.
     fn initial(&self) -> Self::State;
 
-    /// Pushes every state that the operation with this result can lead to; none where the result is
-    /// wrong. `ret` is `None` where the outcome is unknown: then every result is possible.
+    /// Pushes every state that the operation with this result can lead to; none if the result is
+    /// wrong. `ret` is `None` if the outcome is unknown: then every result is possible.
     fn step(
         &self,
         state: &Self::State,
@@ -153,38 +153,38 @@ pub trait Spec: Send + Sync {
         None
     }
 
-    /// 'I am a queue': names a kind of object for which an exact algorithm is known. Tested before
-    /// it is trusted.
+    /// 'I am a queue': names a kind of object for which an exact algorithm is known. The claim is
+    /// tested before it is used.
     fn canonical(&self) -> Option<Canonical<Self::Op, Self::Ret>> {
         None
     }
 
-    /// The words in which violations are told. By default those of the [kind](Spec::canonical) that
-    /// it claims to be.
+    /// The vocabulary for explaining violations. The default is that of the claimed
+    /// [kind](Spec::canonical).
     fn vocabulary(&self) -> Option<Vocabulary<Self::Op, Self::Ret>> {
         self.canonical().map(Vocabulary::of)
     }
 
     /// True claims: with this result the operation changes no state in which it is legal. Such an
-    /// operation is taken as soon as it fits, and one without a known result is dropped.
+    /// operation is taken as soon as it fits, and dropped if its result is unknown.
     fn observes(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         false
     }
 
-    /// True claims: the state is a function of which operations were applied, not of their order,
+    /// True claims: the state is a function of the set of applied operations, not of their order,
     /// as long as every result is known.
     fn order_insensitive(&self) -> bool {
         false
     }
 
-    /// True switches reordering on: [`Spec::commutes`] says something.
+    /// Whether reordering is used: [`Spec::commutes`] makes claims.
     fn reorders(&self) -> bool {
         false
     }
 
     /// True claims: the two operations with these results commute. From every state, one after the
-    /// other leads to the same states in both orders; to none in both orders where a result is
-    /// wrong. A result is `None` where it is unknown.
+    /// other leads to the same states in both orders, and to none in both orders if a result is
+    /// wrong. A result is `None` if it is unknown.
     fn commutes(
         &self,
         _a: (&Self::Op, Option<&Self::Ret>),
@@ -193,19 +193,19 @@ pub trait Spec: Send + Sync {
         false
     }
 
-    /// True claims: the result says nothing. In every state, the operation with it leads to the
+    /// True claims: the result shows nothing. In every state, the operation with it leads to the
     /// same states as with an unknown outcome.
     fn says_nothing(&self, _op: &Self::Op, _ret: &Self::Ret) -> bool {
         false
     }
 
-    /// True switches looking ahead on: [`Spec::in_reach`] and [`Spec::may_help`] say something.
+    /// Whether look-ahead is used: [`Spec::in_reach`] and [`Spec::may_help`] make claims.
     fn looks_ahead(&self) -> bool {
         false
     }
 
-    /// Looking ahead: false claims that the observer with this result is not legal in this state,
-    /// and that no sequence of operations leads from here to where it is, unless one of them [may
+    /// Look-ahead: false claims that the observer with this result is not legal in this state, and
+    /// that no sequence of operations leads from here to where it is, unless one of them [may
     /// help](Spec::may_help).
     fn in_reach(
         &self,
@@ -216,14 +216,14 @@ pub trait Spec: Send + Sync {
         true
     }
 
-    /// Looking ahead: false claims that the operation leads from no state in which the observer
-    /// with this result is out of reach to one in which it is in reach.
+    /// Look-ahead: false claims that the operation leads from no state in which the observer with
+    /// this result is out of reach to one in which it is in reach.
     fn may_help(&self, _op: &Self::Op, _observer: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         true
     }
 
-    /// Where the values come from that results show: what nobody can have brought is a violation at
-    /// once.
+    /// Where the values in results come from: a value that cannot have been inserted is a violation
+    /// at once.
     fn origins(&self) -> Option<Origins<Self::Op, Self::Ret>> {
         None
     }
@@ -239,13 +239,13 @@ pub trait Spec: Send + Sync {
         None
     }
 
-    /// What the operation has to do with values, so that an explanation can leave out what does not
-    /// matter. The default leaves out nothing but observers.
+    /// How the operation touches values, so that an explanation can leave out what does not matter.
+    /// The default leaves out nothing but observers.
     fn touches(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> Touches {
         Touches::Everything
     }
 
-    /// The operation as people read it: `deq() -> 7`; `-> ?` where the result is unknown.
+    /// The operation as text: `deq() -> 7`; `-> ?` if the result is unknown.
     fn show(&self, op: &Self::Op, ret: Option<&Self::Ret>) -> String {
         match ret {
             Some(ret) => format!("{op:?} -> {ret:?}"),
@@ -259,9 +259,9 @@ pub trait Spec: Send + Sync {
     }
 }
 
-/// What an operation has to do with values. It tells an explanation what can be left out so that
-/// the rest is a violation *for the same reason*: dropping must never turn a linearizable history
-/// into a violation.
+/// How an operation touches values. This determines what an explanation can leave out so that the
+/// rest is a violation *for the same reason*: dropping must never turn a linearizable history into
+/// a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touches {
     /// It may depend on every operation that changes the state.
@@ -280,7 +280,7 @@ pub enum Touches {
 }
 
 impl Touches {
-    /// It needs nothing of any value and leaves none: everything else may leave while it stays.
+    /// It needs no value and leaves none: everything else may leave while it stays.
     pub const NOTHING: Touches = Touches::Flow { reads: None, writes: None };
 }
 

@@ -1,8 +1,7 @@
 //! The built-in specifications by name: `queue`, `register:init=0`, `semiqueue:k=2`.
 //!
-//! A [`Builtin`] is a [`Spec`] over [`Value`]s that also knows how formats spell its methods, which
-//! results it would give (for generating histories), and how to read its parameters. [`Named`]
-//! hides its type.
+//! A [`Builtin`] is a [`Spec`] over [`Value`]s that also decodes its methods as formats spell them,
+//! gives results for generated histories, and reads its parameters. [`Named`] hides its type.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -36,7 +35,7 @@ pub struct Info {
 
 /// A specification that is known by name.
 pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
-    /// Reads a call as a format spells it; the error says what was expected.
+    /// Decodes a call as a format spells it; an error says what was expected.
     fn decode(
         &self,
         method: &str,
@@ -44,8 +43,7 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         result: Option<&Value>,
     ) -> Result<(Self::Op, Option<Value>), String>;
 
-    /// Reads the result of a call, with the operation where it turns out to be another one than the
-    /// call said.
+    /// Decodes the result of a call, with the operation if the result shows that it is another one.
     fn decode_result(
         &self,
         called: &Self::Op,
@@ -57,20 +55,20 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         Ok(((op != *called).then_some(op), result.unwrap_or_default()))
     }
 
-    /// True where a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a
+    /// Whether a method that reads takes a key: then `[k v]` in a Jepsen history is a key and a
     /// value of one object.
     fn takes_keys(&self) -> bool {
         false
     }
 
-    /// True where it matters who calls: an operation without an argument gets its process as one.
+    /// Whether the caller matters: an operation without an argument gets its process as one.
     fn owned(&self) -> bool {
         false
     }
 
-    /// The specifications that the history may mean, each with what that is called; a history is
-    /// linearizable if it is so for one of them. More than one only where what was recorded has two
-    /// meanings and nobody said which.
+    /// The specifications that the history may mean, each with a name for it; a history is
+    /// linearizable if it is so for one of them. There is more than one only if the recording has
+    /// two meanings and the user did not choose.
     fn readings(&self, _history: &History) -> Vec<(Self, &'static str)> {
         vec![(self.clone(), "")]
     }
@@ -78,23 +76,22 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
     /// Writes a call as the formats spell it: the inverse of [`Builtin::decode`].
     fn encode(&self, op: &Self::Op) -> (&str, Vec<Value>);
 
-    /// Why a violation that was found since the last question cannot be relied on, if there is a
-    /// reason: the specification itself could not say what an operation does.
+    /// Why a violation that was found since the last call is unreliable, if it is: the
+    /// specification itself could not execute an operation.
     fn take_doubt(&self) -> Option<String> {
         None
     }
 
-    /// The results that the operation may have in this state; empty where it blocks.
+    /// The possible results of the operation in this state; empty if it blocks.
     fn results(&self, state: &Self::State, op: &Self::Op) -> Vec<Value>;
 
-    /// An operation for a generated history, chosen by the numbers that `pick` yields (each below
-    /// its argument). `fresh` is a value that was not used before, or one of a few where values may
-    /// repeat.
+    /// An operation for a generated history, chosen by the numbers that `pick` returns (each below
+    /// its argument). `fresh` is a new value, or one of a few if values may repeat.
     fn sample(&self, state: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64)
     -> Self::Op;
 
-    /// The same for an operation of this process, where it matters whose it is. `simple`: of a
-    /// simple history, where the type knows such.
+    /// The same for an operation of this process, if the process matters. `simple`: of a simple
+    /// history, if the type supports these.
     fn sample_by(
         &self,
         _process: u32,
@@ -106,8 +103,8 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         self.sample(state, pick, fresh)
     }
 
-    /// Takes the step with one of [`Builtin::results`], in place. Overridden where cloning the
-    /// state costs.
+    /// Takes the step with one of [`Builtin::results`], in place. Overridden if cloning the state
+    /// is expensive.
     fn perform(
         &self,
         state: &mut Self::State,
@@ -123,9 +120,9 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         }
     }
 
-    /// A result that looks like the one given and is wrong in the state in which that one is right,
-    /// where processes use what is theirs alone. `simple`: in a simple history, of which the result
-    /// must be one. `None` where the type has none.
+    /// A result that resembles the given one and is wrong in the state in which that one is right,
+    /// if processes use only their own part. `simple`: in a simple history, which the result must
+    /// fit. `None` if the type has none.
     fn falsify(
         &self,
         _op: &Self::Op,
@@ -136,14 +133,14 @@ pub trait Builtin: Spec<Ret = Value> + Clone + 'static {
         None
     }
 
-    /// Whether so many processes each have a part of the object for themselves, so that
+    /// Whether this many processes each have a part of the object for themselves, so that
     /// [`Builtin::falsify`] can be used.
     fn keeps_apart(&self, _processes: usize) -> bool {
         false
     }
 
     /// An operation with a result that is wrong in every state that operations without `value` lead
-    /// to; `None` where the type has none.
+    /// to; `None` if the type has none.
     fn alien(&self, _value: i64) -> Option<(Self::Op, Value)> {
         None
     }
@@ -163,13 +160,13 @@ impl Named {
         Named::of(text.into(), Opaque::new(spec))
     }
 
-    /// The same for one whose type is hidden already.
+    /// The same for a specification whose type is already hidden.
     pub(super) fn of(text: String, spec: Opaque) -> Named {
         Named { text, spec, is_searched: false }
     }
 
-    /// The same specification, whose streams are watched by the general search: of what a user
-    /// wrote no exact monitor is known.
+    /// The same specification, whose streams are watched by the general search: there is no exact
+    /// monitor for user-defined specifications.
     pub fn searched(self) -> Named {
         Named { is_searched: true, ..self }
     }
@@ -179,14 +176,14 @@ impl Named {
         &self.text
     }
 
-    /// The same specification as a [`Spec`] over calls by name, for code that makes calls rather
-    /// than reads them.
+    /// The same specification as a [`Spec`] over calls by name, for code that makes calls instead
+    /// of reading them.
     pub fn dynamic(&self) -> Dynamic {
         Dynamic::new(self.spec.clone())
     }
 
-    /// Why a violation of the [dynamic](Named::dynamic) specification cannot be relied on, if there
-    /// is a reason: see [`Builtin::take_doubt`].
+    /// Why a violation of the [dynamic](Named::dynamic) specification is unreliable, if it is: see
+    /// [`Builtin::take_doubt`].
     pub fn take_doubt(&self) -> Option<String> {
         self.spec.take_doubt()
     }
@@ -200,7 +197,7 @@ impl Named {
     ) -> Result<Outcome, Error> {
         self.ensure_nil_is_told(history)?;
         let history = &self.with_owners(history);
-        // What another history raised says nothing about this one.
+        // A doubt that another history raised does not concern this one.
         self.spec.take_doubt();
         let outcome = self.check_all(history, algorithm, budget);
         let outcome = outcome.map_err(|e| self.in_context(e))?;
@@ -236,8 +233,8 @@ impl Named {
         outcome.ok_or_else(|| Error::whole("the history cannot be decoded"))
     }
 
-    /// Decides whether a history is quasi linearizable, or by how much it is not linearizable. An
-    /// error means that the history or the question does not fit the specification.
+    /// Decides whether a history is quasi linearizable, or finds the least factor. An error means
+    /// that the history or the question does not fit the specification.
     pub fn quasi(
         &self,
         history: &History,
@@ -258,9 +255,9 @@ impl Named {
         decide().map_err(|e| self.in_context(e))
     }
 
-    /// The object that the specification is, what it holds at first, and the events of a history in
-    /// the words of its theory. An error means that the history does not fit the specification, or
-    /// that it has no theory.
+    /// The object that the specification describes, its initial values, and the events of a history
+    /// in the terms of its theory. An error means that the history does not fit the specification,
+    /// or that it has no theory.
     pub fn events(&self, history: &History) -> Result<(Object, Vec<Value>, Vec<Event>), Error> {
         let tell = || {
             let subject = self.spec.subject(&self.with_owners(history))?;
@@ -281,14 +278,14 @@ impl Named {
         self.spec.takes_keys()
     }
 
-    /// Says whether every call of the history is one of this specification's.
+    /// Checks that every call of the history is one of this specification's.
     pub fn fits(&self, history: &History) -> Result<(), Error> {
         let decoded = self.spec.subject(&self.with_owners(history));
         decoded.map(drop).map_err(|e| self.in_context(e))
     }
 
-    /// An operation in the words of the specification: `pop() -> nil`. Without a result where there
-    /// is none or it should not be told: `pop()`.
+    /// An operation in the terms of the specification: `pop() -> nil`. Without a result if there is
+    /// none or `with_result` is false: `pop()`.
     pub fn show(&self, history: &History, index: u32, with_result: bool) -> String {
         let o = &history.operations()[index as usize];
         let method = &history.methods()[o.op.method as usize];
@@ -304,15 +301,15 @@ impl Named {
         shown.strip_suffix(" -> ?").map_or(shown.clone(), String::from)
     }
 
-    /// Makes a history of this specification, which the history then names. The error says why
-    /// there is none.
+    /// Generates a history of this specification, and names the specification in it. An error says
+    /// why there is none.
     pub fn generate(&self, plan: &Plan) -> Result<History, PlanError> {
         generate::generate(&self.spec, plan, Some(&self.text))
             .map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// Makes the history of [`Named::generate`] event by event, holding only what is open: see
-    /// [`generate::stream`].
+    /// Generates the history of [`Named::generate`] event by event, and keeps only open operations
+    /// in memory: see [`generate::stream`].
     pub fn generate_stream(
         &self,
         plan: &Plan,
@@ -321,7 +318,7 @@ impl Named {
         generate::stream(&self.spec, plan, tell).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// A monitor for streams of this specification; the error says why there is none.
+    /// A monitor for streams of this specification; an error says why there is none.
     pub fn watch(&self, algorithm: stream::Algorithm) -> Result<Watch, WatchError> {
         if self.is_searched && algorithm == stream::Algorithm::Exact {
             return Ok(Watch::searched(self.spec.clone()));
@@ -329,7 +326,7 @@ impl Named {
         Watch::new(self.spec.clone(), algorithm).map_err(|e| format!("{}: {e}", self.text).into())
     }
 
-    /// The history with owners as arguments, where it matters who calls.
+    /// The history with owners as arguments, if the caller matters.
     fn with_owners<'h>(&self, history: &'h History) -> Cow<'h, History> {
         match self.spec.owned() {
             true => Cow::Owned(history.with_owners()),
@@ -337,8 +334,7 @@ impl Named {
         }
     }
 
-    /// An object that holds -1 at first cannot be told from an empty one where the format writes
-    /// nil as -1.
+    /// If the format writes nil as -1, an object with the initial value -1 looks like an empty one.
     fn ensure_nil_is_told(&self, history: &History) -> Result<(), Error> {
         let mut words = self.text.split(['=', '[', ']', ',', ' ']);
         if history.read_minus_one_as_nil() && words.any(|word| word == "-1") {
@@ -373,7 +369,7 @@ fn check_one(
     if let Some(outcome) = decide_directly(spec, h, algorithm, budget)? {
         return Ok(outcome);
     }
-    // What built-in specifications claim to commute is tested by their laws.
+    // The laws test the claims of built-in specifications about what commutes.
     Ok(check::run(&spec.subject(h)?, algorithm, true, budget))
 }
 

@@ -2,19 +2,14 @@
 
 use super::method::same;
 use super::params::Params;
-use super::{
-    Info, Named, Opaque, Relaxed, Turn, bounded_priority_queue, bounded_queue, cas_register,
-    counter, deque, kv, lock, log, map, multiset, mutex, owner_mutex, priority_queue, queue,
-    register, relaxations, relaxed, rmw, semaphore, semiqueue, set, snapshot, snzi, stack,
-    stuttering_queue, unknown_register,
-};
+use super::*;
 use crate::error::SpecError;
 use crate::value::Value;
 
 type Make = fn(&mut Params) -> Result<Opaque, String>;
 
 /// Every built-in specification, and how its parameters make it.
-const BUILTIN: [(Info, Make); 25] = [
+const BUILTIN: &[(Info, Make)] = &[
     (register::REGISTER, |p| {
         Ok(Opaque::new(match p.unless_unknown("init", Value::Nil)? {
             Some(init) => register(init),
@@ -95,8 +90,8 @@ pub fn all() -> &'static [Info] {
     &ALL
 }
 
-/// The specification that a text names: `queue:init=[1 2]`. The error says what is wrong and what
-/// is known.
+/// The specification that a text names: `queue:init=[1 2]`. An error says what is wrong and lists
+/// the known names.
 pub fn named(text: &str) -> Result<Named, SpecError> {
     let text = text.trim();
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
@@ -141,7 +136,7 @@ fn nearest(name: &str) -> String {
     }
 }
 
-/// Letters to insert, delete or replace to get from one word to the other.
+/// Letters to insert, delete or replace to turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -211,9 +206,8 @@ mod tests {
             "priority",
             "no specification is called \"priority\": did you mean priority-queue or bounded-priority-queue or relaxed-priority-queue?",
         );
-        let all = "expected one of register, cas-register, rmw, counter, kv, map, queue, bounded-queue, stack, deque, \
-            priority-queue, bounded-priority-queue, set, multiset, mutex, owner-mutex, semaphore, log, snapshot, snzi, semiqueue, stuttering-queue, \
-            relaxed-queue, relaxed-stack, relaxed-priority-queue";
+        let names: Vec<&str> = all().iter().map(|info| info.name).collect();
+        let all = format!("expected one of {}", names.join(", "));
         wrong("xylophone-42", &format!("no specification is called \"xylophone-42\": {all}"));
         wrong("queue:size=3", "queue has no parameter size: expected init=[]");
         wrong("kv:size=3", "kv has no parameter size: it takes none");

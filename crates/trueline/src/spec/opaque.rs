@@ -1,10 +1,10 @@
 //! A built-in specification with its types hidden.
 //!
-//! There are many built-in specifications, and much is done with each: histories are generated,
-//! streams watched, models checked. [`Opaque`] is a [`Builtin`] that stands for any of them, so
-//! that code that is generic over `Builtin` is compiled once, for it. Its states are boxes, which
-//! cost an allocation and a look at their type, and so are operations that `opaque_op` does not
-//! know; whole histories are decided without them, see [`Subject`].
+//! There are many built-in specifications, and each is used in many ways: to generate histories,
+//! watch streams, check models. [`Opaque`] is a [`Builtin`] that represents any of them, so that
+//! code generic over `Builtin` is compiled once. Its states are boxed, which costs an allocation
+//! and a type check each, and so are operations that `opaque_op` does not list. Whole histories are
+//! decided without them, see [`Subject`].
 
 use std::any::Any;
 use std::fmt;
@@ -33,7 +33,7 @@ impl Opaque {
         self.0.subject(history)
     }
 
-    /// Reads calls in the words of the kind that the specification claims to be.
+    /// Decodes calls to actions of the kind that the specification claims.
     pub(crate) fn decoder(&self) -> Option<Box<dyn Decoder + '_>> {
         self.0.decoder()
     }
@@ -111,11 +111,11 @@ impl fmt::Debug for OpaqueState {
     }
 }
 
-/// Reads calls as files spell them, in the words of a kind of object.
+/// Decodes calls, as files spell them, to actions of a kind of object.
 pub(crate) trait Decoder: Sync {
     /// The kind.
     fn claim(&self) -> Claim;
-    /// The operation. The error says why this is no call of the specification.
+    /// The operation. An error says why this is not a call of the specification.
     fn decode(
         &self,
         method: &str,
@@ -126,20 +126,20 @@ pub(crate) trait Decoder: Sync {
     ) -> Result<Decoded, String>;
 }
 
-/// An operation in the words of a kind.
+/// An operation in the terms of a kind.
 pub(crate) enum Decoded {
-    /// What it does, and its part within its object, where that is asked for.
+    /// Its action, and its part within its object, if that is requested.
     Action(Action, Option<u64>),
-    /// Nobody saw it and it changed nothing.
+    /// Its result is unknown and it changed nothing.
     Nothing,
-    /// The kind has no word for it.
+    /// The kind has no such action.
     NoWord,
 }
 
 /// A call and its result, as a specification sees them.
 type Known<'a> = (&'a OpaqueOp, Option<&'a Value>);
 
-/// What [`Opaque`] asks of the specification behind it: the methods of [`Spec`] and [`Builtin`].
+/// The methods of [`Spec`] and [`Builtin`] that [`Opaque`] needs from the specification behind it.
 trait Object: Send + Sync {
     fn subject(&self, history: &History) -> Result<Subject<'_>, Error>;
     fn decoder(&self) -> Option<Box<dyn Decoder + '_>>;

@@ -1,8 +1,8 @@
-//! An operation whose type is hidden: what [`Opaque`](super::Opaque) hands on.
+//! An operation whose type is hidden: the operations of [`Opaque`](super::Opaque).
 //!
 //! A stream or a generated history has one for each call, and an allocation would cost as much as
-//! what is done with it. So operations of the types that are listed here are stored in place; any
-//! other type is boxed.
+//! its processing. So operations of the types listed here are stored in place; any other type is
+//! boxed.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -25,7 +25,7 @@ use super::stack::StackOp;
 use super::{Action, Data};
 use crate::value::Value;
 
-/// What an operation with a result does, in the words of a kind.
+/// The action of an operation with a result, in the terms of a kind.
 pub(super) type ActionOf<Op> = fn(&Op, Option<&Value>) -> Option<Action>;
 
 /// An operation of an [`Opaque`](super::Opaque) specification.
@@ -53,8 +53,8 @@ impl<Op: Data> Operation for Acting<Op> {
     }
 }
 
-/// The types that are stored in place. Which branch is taken is known when a specification is
-/// compiled: comparing types costs nothing.
+/// The types that are stored in place. The branch is known when a specification is compiled:
+/// comparing types costs nothing.
 macro_rules! stored {
     ($($kind:ident($op:ty)),*) => {
         #[derive(Clone)]
@@ -117,7 +117,7 @@ impl OpaqueOp {
         self.0.get().expect("an operation of this specification")
     }
 
-    /// What it does in the words of the kind that its specification claims to be.
+    /// Its action in the terms of the kind that its specification claims.
     pub(super) fn action(&self, result: Option<&Value>) -> Option<Action> {
         self.0.operation().action(result)
     }

@@ -1,21 +1,21 @@
-//! A lock that belongs to whoever took it: `owner-mutex`.
+//! A lock with owners: `owner-mutex`.
 //!
-//! A specification sees operations, not processes, so the owner is an argument. Where a history
-//! gives none, the process that calls is the owner: see [`Builtin::owned`].
+//! A specification sees operations, not processes, so the owner is an argument. If a history gives
+//! none, the calling process is the owner: see [`Builtin::owned`].
 
 use super::method::{self, Method, item, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
 use crate::value::Value;
 
-/// What can be called on a lock with owners. Each names its owner.
+/// The operations of a lock with owners. Each names its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OwnerMutexOp {
     /// Takes the lock; blocks while another holds it.
     Acquire(Value),
-    /// Gives the lock back; tells false where the owner does not hold it.
+    /// Releases the lock; returns false if the owner does not hold it.
     Release(Value),
-    /// Takes the lock if that does not block; tells whether it did.
+    /// Takes the lock if that does not block; returns whether it did.
     TryAcquire(Value),
 }
 
@@ -41,13 +41,13 @@ pub struct OwnerMutex {
     reentrant: bool,
 }
 
-/// A lock with owners, free at first. Who holds it cannot take it again.
+/// A lock with owners, initially free. Its holder cannot take it again.
 pub fn owner_mutex() -> OwnerMutex {
     OwnerMutex::default()
 }
 
 impl OwnerMutex {
-    /// The same, but its owner may take it again, and gives it back as often.
+    /// The same, but its owner may take it again, and then releases it as often.
     pub fn reentrant(self) -> OwnerMutex {
         OwnerMutex { reentrant: true }
     }
@@ -67,7 +67,7 @@ fn taken(state: &Option<(Value, u32)>, owner: &Value) -> Option<(Value, u32)> {
 }
 
 impl Spec for OwnerMutex {
-    /// Who holds it, and how many times; nobody where it is free.
+    /// The holder, and how many times it holds the lock; `None` if it is free.
     type State = Option<(Value, u32)>;
     type Op = OwnerMutexOp;
     type Ret = Value;
@@ -145,7 +145,7 @@ impl Builtin for OwnerMutex {
         result: Option<&Value>,
     ) -> Result<(OwnerMutexOp, Option<Value>), String> {
         let (op, ret) = method::decode(&METHODS, method, args, result, |_, ret| truth(ret, true))?;
-        // An acquire that tells false did not block.
+        // An acquire that returned false did not block.
         Ok(match op {
             Acquire(owner) if ret == Some(Value::Bool(false)) => (TryAcquire(owner), ret),
             Acquire(_) => (op, ret.map(|_| Value::Nil)),

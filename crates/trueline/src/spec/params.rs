@@ -7,8 +7,8 @@ use super::method::found;
 use crate::formats::number;
 use crate::value::Value;
 
-/// What stands after the colon. Each parameter is taken once; [`Params::finish`] complains about
-/// the rest.
+/// The parameters after the colon. Each is taken once; [`Params::finish`] reports the rest as
+/// errors.
 pub(super) struct Params {
     spec: &'static str,
     known: &'static str,
@@ -36,7 +36,7 @@ impl Params {
         Ok(params)
     }
 
-    /// Complains about parameters that nobody took.
+    /// Reports an error if there are unknown parameters.
     pub(super) fn finish(self) -> Result<(), String> {
         let Some((key, _)) = self.given.first() else { return Ok(()) };
         let expected = match self.known {
@@ -73,7 +73,7 @@ impl Params {
         self.within(0..=u32::MAX, key, default).map(|n| n as usize)
     }
 
-    /// A number from 0 to `most`; `None` for `?` or nothing.
+    /// A number from 0 to `most`; `None` for `?` or if it is not given.
     pub(super) fn at_most_unless_unknown(
         &mut self,
         key: &str,
@@ -88,7 +88,7 @@ impl Params {
         }
     }
 
-    /// A number from `least` on; `None` where it is not given.
+    /// A number from `least` on; `None` if it is not given.
     pub(super) fn maybe(&mut self, key: &str, least: u32) -> Result<Option<u32>, String> {
         match self.given.iter().any(|(k, _)| k == key) {
             true => self.within(least..=u32::MAX, key, 0).map(Some),
@@ -122,7 +122,7 @@ impl Params {
         Ok(items.to_vec())
     }
 
-    /// The initial contents of a container with room for so many values.
+    /// The initial contents of a container with this capacity.
     pub(super) fn contents(&mut self, capacity: usize) -> Result<Vec<Value>, String> {
         let items = self.list("init")?;
         if items.len() > capacity {
@@ -152,7 +152,7 @@ impl Params {
         }
     }
 
-    /// `results=before` is true, `results=after` false; `None` where it is not said.
+    /// `results=before` is true, `results=after` false; `None` if it is not given.
     pub(super) fn before_or_after(&mut self) -> Result<Option<bool>, String> {
         let value = self.value("results", Value::text("either"))?;
         match value.as_text() {
@@ -194,7 +194,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// How deep lists may be nested, so that no text exhausts the stack.
+    /// The maximum nesting of lists, so that no text exhausts the stack.
     const DEPTH: usize = 32;
 
     /// The next character that is neither a space nor a comma.

@@ -2,22 +2,22 @@
 
 use std::cmp::Ordering;
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::queue::{inserted, inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
-/// What can be called on a priority queue. A value is its own priority, by the order of [`Value`].
+/// The operations of a priority queue. A value is its own priority, by the order of [`Value`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PriorityQueueOp {
-    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue tells
+    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue returns
     /// whether there was room.
     Insert(Value),
-    /// Removes a value of the highest priority; nil where there is none.
+    /// Removes a value of the highest priority; returns nil if there is none.
     Poll,
-    /// A value of the highest priority; nil where there is none.
+    /// A value of the highest priority; nil if there is none.
     Peek,
 }
 
@@ -59,7 +59,7 @@ pub fn priority_queue() -> PriorityQueue {
     PriorityQueue::default()
 }
 
-/// An empty priority queue with room for so many values. `insert` tells whether there was room.
+/// An empty priority queue with this capacity. `insert` returns whether there was room.
 pub fn bounded_priority_queue(capacity: usize) -> PriorityQueue {
     PriorityQueue { capacity: Some(capacity), ..PriorityQueue::default() }
 }
@@ -78,12 +78,12 @@ impl PriorityQueue {
         self
     }
 
-    /// True where the smallest value comes first.
+    /// Whether the smallest value comes first.
     pub fn is_smallest_first(&self) -> bool {
         self.smallest_first
     }
 
-    /// Number of values for which there is room; `None`: no bound.
+    /// The capacity; `None`: unbounded.
     pub fn capacity(&self) -> Option<usize> {
         self.capacity
     }
@@ -99,7 +99,7 @@ impl PriorityQueue {
         values.into_iter().collect()
     }
 
-    /// `Greater` where `a` comes before `b`.
+    /// `Greater` if `a` comes before `b`.
     fn compare(&self, a: &Value, b: &Value) -> Ordering {
         if self.smallest_first { b.cmp(a) } else { a.cmp(b) }
     }
@@ -139,7 +139,7 @@ impl Spec for PriorityQueue {
     ) {
         let legal = match op {
             Insert(value) => !value.is_nil() && inserted(self.capacity, self.is_full(state), ret),
-            Poll | Peek => tells(state.last(), ret),
+            Poll | Peek => may_return(state.last(), ret),
         };
         if legal {
             let mut after = state.clone();
@@ -170,7 +170,7 @@ impl Spec for PriorityQueue {
         }
     }
 
-    /// The contents are what was inserted without what was polled.
+    /// The contents are the inserted values minus the polled ones.
     fn order_insensitive(&self) -> bool {
         true
     }
@@ -179,8 +179,8 @@ impl Spec for PriorityQueue {
         self.capacity.is_none()
     }
 
-    /// Without a bound: insertions, and an insertion with the removal of a value that comes before
-    /// it.
+    /// Without a bound: two insertions commute, and so do an insertion and the removal of a value
+    /// that comes before the inserted one.
     fn commutes(
         &self,
         a: (&PriorityQueueOp, Option<&Value>),
@@ -280,8 +280,8 @@ impl Builtin for PriorityQueue {
         if !inserts(pick) {
             return Poll;
         }
-        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of
-        // two.
+        // As unique as `fresh`, but not ascending: an odd factor permutes the numbers below a power
+        // of two.
         const BLOCK: i64 = 1 << 20;
         let scattered = fresh.wrapping_mul(0x9E375) & (BLOCK - 1);
         Insert(Value::Int((fresh & !(BLOCK - 1)) | scattered))

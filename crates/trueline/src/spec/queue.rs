@@ -1,20 +1,20 @@
 //! First in, first out: `queue` and `bounded-queue`.
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
-/// What can be called on a queue, and on its relaxed relatives.
+/// The operations of a queue, and of its relaxed variants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum QueueOp {
-    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue tells
+    /// Inserts a value. Nil is not a value: inserting it is never legal. A bounded queue returns
     /// whether there was room.
     Enq(Value),
-    /// Removes the oldest value; nil where there is none.
+    /// Removes the oldest value; returns nil if there is none.
     Deq,
-    /// The oldest value; nil where there is none.
+    /// The oldest value; nil if there is none.
     Peek,
 }
 
@@ -52,7 +52,7 @@ pub fn queue() -> Queue {
     Queue::default()
 }
 
-/// An empty queue with room for so many values. `enq` tells whether there was room.
+/// An empty queue with this capacity. `enq` returns whether there was room.
 pub fn bounded_queue(capacity: usize) -> Queue {
     Queue { init: Items::default(), capacity: Some(capacity) }
 }
@@ -63,7 +63,7 @@ impl Queue {
         Queue { init: values.into_iter().collect(), ..self }
     }
 
-    /// Number of values for which there is room; `None`: no bound.
+    /// The capacity; `None`: unbounded.
     pub fn capacity(&self) -> Option<usize> {
         self.capacity
     }
@@ -100,7 +100,7 @@ impl Spec for Queue {
             QueueOp::Enq(value) => {
                 !value.is_nil() && inserted(self.capacity, self.is_full(state), ret)
             }
-            QueueOp::Deq | QueueOp::Peek => tells(state.first(), ret),
+            QueueOp::Deq | QueueOp::Peek => may_return(state.first(), ret),
         };
         if legal {
             let mut after = state.clone();
@@ -198,8 +198,8 @@ impl Builtin for Queue {
     }
 }
 
-/// True iff an insertion may tell `ret`: a container without a bound tells nothing, one with a
-/// bound tells whether there was room, and telling nothing counts as 'there was'.
+/// Whether an insertion may return `ret`. An unbounded container returns nothing. A bounded one
+/// returns whether there was room, and nothing counts as 'there was'.
 pub(super) fn inserted(capacity: Option<usize>, is_full: bool, ret: Option<&Value>) -> bool {
     match ret {
         None => true,
@@ -225,7 +225,7 @@ pub(super) fn observes(op: &QueueOp, ret: Option<&Value>) -> bool {
     }
 }
 
-/// Where the values of a queue come from, whatever the order in which they leave.
+/// Where the values of a queue come from, whatever the order of removal.
 pub(super) fn origins(init: &[Value]) -> Origins<QueueOp, Value> {
     let shows = |op: &QueueOp, ret: &Value| match (op, ret) {
         (_, Value::Nil) | (QueueOp::Enq(_), _) => None,
@@ -253,8 +253,8 @@ pub(super) fn touches(init: &[Value], op: &QueueOp, ret: Option<&Value>) -> Touc
     }
 }
 
-/// What an operation on one value of a container touches. The operations on a value that was there
-/// from the start cannot leave together: nothing would remove it.
+/// The values that an operation on one value of a container touches. The operations on an initial
+/// value cannot leave together: nothing would remove it.
 pub(super) fn touches_item(init: &[Value], value: &Value) -> Touches {
     if init.contains(value) { Touches::Everything } else { Touches::Value(key_of(value)) }
 }

@@ -1,10 +1,10 @@
 //! One explanation of a history that fits no order in either of its two meanings.
 //!
-//! A counter whose increments tell totals is decided for both, see
+//! A counter whose increments return totals is decided for both meanings, see
 //! [`Builtin::readings`](super::Builtin::readings), and each refutation shows operations that are a
-//! violation in its own meaning. In the other one they may well fit an order. So both are shown
-//! together, after a search has confirmed that the joint operations fit in neither; else the prefix
-//! is that neither explains.
+//! violation in its own meaning. In the other meaning they may well fit an order. So both are shown
+//! together, after a search has confirmed that the joint operations fit an order in neither;
+//! otherwise the shortest prefix that neither explains is shown.
 
 use super::Opaque;
 use super::subject::Recorded;
@@ -14,10 +14,10 @@ use crate::check::{self, Algorithm, Outcome, Window};
 use crate::history::History;
 use crate::verdict::{Explanation, Verdict};
 
-/// Steps that confirming may cost, for each meaning.
+/// Steps for confirming, for each meaning.
 const STEPS: u64 = 1 << 18;
 
-/// The outcome for a history that all of its meanings refute. `None` where there is no meaning.
+/// The outcome for a history that is refuted in all of its meanings. `None` if there is no meaning.
 pub(super) fn join(
     readings: &[(Opaque, &'static str)],
     history: &History,
@@ -42,7 +42,7 @@ pub(super) fn join(
     Some(outcome)
 }
 
-/// What is a violation in both meanings.
+/// The operations that are a violation in both meanings.
 fn both(
     readings: &[(Opaque, &'static str)],
     history: &History,
@@ -86,8 +86,8 @@ fn both(
             rechecked,
         };
     }
-    // A violation stays one when more follows, so that the longer of the two prefixes is one in
-    // both meanings.
+    // A violation stays one when more follows, so the longer of the two prefixes is one in both
+    // meanings.
     let mut until = fine_until.map_or(u32::MAX, |last| last + 1);
     let is_told = |&i: &u32| {
         let o = &history.operations()[i as usize];
@@ -109,9 +109,8 @@ fn both(
     }
 }
 
-/// The sentence of one meaning, in which operations that look like another one of the joint
-/// operations are told apart from it. Every operation is called what it is in the reading `base`,
-/// as where it is shown.
+/// The sentence of one meaning, in which operations that look alike among the joint operations are
+/// distinguished. Operations have their names in the reading `base`, as where they are shown.
 fn retold(
     spec: &Opaque,
     base: &Opaque,
@@ -150,7 +149,7 @@ fn retold(
             changes.push((name, other));
         }
     }
-    // A name may be the beginning of another one: the longest first, and each place once.
+    // A name may be a prefix of another one: the longest first, and each place once.
     changes.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     let mut text = explanation.sentence.clone();
     for (n, (name, _)) in changes.iter().enumerate() {
@@ -162,8 +161,7 @@ fn retold(
     text
 }
 
-/// True where none of the operations that only look can be left out: the others then have an order
-/// in one of the meanings.
+/// Whether no observer can be left out: without it the others have an order in one of the meanings.
 fn is_minimal(
     readings: &[(Opaque, &'static str)],
     history: &History,
@@ -187,12 +185,12 @@ fn is_minimal(
     })
 }
 
-/// True where the reference search finds no order; false where it does not end soon.
+/// True if the reference search finds no order; false if it does not end soon.
 fn is_violation(spec: &Opaque, history: &History, budget: &Budget) -> bool {
     matches!(decide(spec, history, budget), Some(Verdict::Violation(_)))
 }
 
-/// What the reference search says within [`STEPS`].
+/// The verdict of the reference search within [`STEPS`].
 fn decide(spec: &Opaque, history: &History, budget: &Budget) -> Option<Verdict> {
     budget.spend(0).ok()?;
     let steps = Budget::unlimited().steps(STEPS);

@@ -7,14 +7,14 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
-/// What can be called on a register.
+/// The operations of a register.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterOp {
     /// The value.
     Read,
     /// Replaces the value.
     Write(Value),
-    /// Replaces the first value by the second; tells false where the register holds another one.
+    /// Replaces the first value by the second; returns false if the register holds another one.
     Cas(Value, Value),
 }
 
@@ -48,36 +48,37 @@ pub(super) const CAS_REGISTER: Info = Info {
 /// A register. See [`register`], [`cas_register`] and [`unknown_register`].
 #[derive(Clone, Debug)]
 pub struct Register {
-    /// `None`: not known.
+    /// `None`: unknown.
     init: Option<Value>,
     /// Generated histories contain cas.
     samples_cas: bool,
 }
 
-/// A register that holds `init` at first.
+/// A register that initially holds `init`.
 pub fn register(init: impl Into<Value>) -> Register {
     Register { init: Some(init.into()), samples_cas: false }
 }
 
-/// A register that holds `init` at first, or nil. The same type as [`register`]: both know `cas`.
+/// A register that initially holds `init`, or nil. The same type as [`register`]: both support
+/// `cas`.
 pub fn cas_register(init: Option<Value>) -> Register {
     Register { init: Some(init.unwrap_or_default()), samples_cas: true }
 }
 
-/// A register whose initial value is not known: the first operation that tells something about it
+/// A register with an unknown initial value: the first operation that shows something about it
 /// decides.
 pub fn unknown_register() -> Register {
     Register { init: None, samples_cas: false }
 }
 
 impl Register {
-    /// The initial value; `None` where it is not known.
+    /// The initial value; `None` if it is unknown.
     pub fn init(&self) -> Option<&Value> {
         self.init.as_ref()
     }
 }
 
-/// What is known of a register's value.
+/// What is known about a register's value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterState {
     /// It is this one.
@@ -167,7 +168,7 @@ impl Spec for Register {
         Some(Canonical::new(Kind::Register, action).holding(vec![init]))
     }
 
-    /// Where the initial value is not known, even a read changes what is known.
+    /// If the initial value is unknown, even a read changes what is known.
     fn observes(&self, op: &RegisterOp, ret: Option<&Value>) -> bool {
         match op {
             Read => self.init.is_some() || ret.is_none(),

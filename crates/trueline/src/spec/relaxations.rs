@@ -1,26 +1,28 @@
-//! Containers that promise less: `relaxed-queue`, `relaxed-stack`, `relaxed-priority-queue`.
+//! Containers with weaker guarantees: `relaxed-queue`, `relaxed-stack`, `relaxed-priority-queue`.
 //!
 //! The relaxations of Henzinger, Kirsch, Payer, Sezgin and Sokolova (2013), by state rather than by
 //! displacement, and the windows of Afek, Korland and Yanovsky (2010):
 //! - `out-of-order=K`: a removal takes any of the K+1 values whose turn comes first. For a queue
 //!   this is `semiqueue:k=K+1`.
-//! - `lateness=L`: of any L+1 removals in a row, one takes the value whose turn it is; the others
-//!   may take any value that `out-of-order` allows, or any at all where that is not given. Together
-//!   they are the paper's two restrictions.
-//! - `stutter=J`: a removal may leave the value inside, so that it is told up to J times in a row.
+//! - `lateness=L`: of any L+1 consecutive removals, one takes the value whose turn it is; the
+//!   others may take any value that `out-of-order` allows, or any at all if that is not given.
+//!   Together they are the paper's two restrictions.
+//! - `stutter=J`: a removal may leave the value inside, so that it is returned up to J times in a
+//!   row.
 //! - `window=W`: a removal takes any value of a window of the W values whose turn comes first, and
 //!   a new window opens when it is empty: the segmented queue, the k-FIFO queue. In a stack,
-//!   windows are segments of W values: values are pushed into the uppermost that has room and
-//!   popped from the uppermost.
+//!   windows are segments of W values: values are pushed into the top segment with room and popped
+//!   from the top segment.
 //! - `displacement=K`: quasi linearizability in the reading `slots` with an open end
 //!   ([`crate::quasi`]): a removal is within K removals of the one in which a strict container
-//!   would have removed its value. A stack is asked at every step, so that a value that left too
-//!   early is not excused by the same value being pushed again; `--quasi` is exact there.
+//!   would have removed its value. A stack is checked at every step, so that a later push of the
+//!   same value does not excuse one that was removed too early; `--quasi` is exact there.
 //!
-//! `capacity=N` goes with each of them: an insertion waits for room where N values are inside, so
-//! that it has no result there.
+//! `capacity=N` can be combined with each of them: an insertion waits for room if N values are
+//! inside, so that it has no result there.
 //!
-//! A correct k-stack promises no bound on displacement, so these are what it is checked against.
+//! A correct k-stack guarantees no bound on displacement, so these are the specifications to check
+//! it against.
 
 use std::cmp::Ordering;
 
@@ -34,12 +36,12 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
-/// What can be called on a relaxed container.
+/// The operations of a relaxed container.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ContainerOp {
     /// Adds a value. Nil is not a value: adding it is never legal.
     Add(Value),
-    /// Removes a value; nil only where there is none.
+    /// Removes a value; returns nil only if there is none.
     Remove,
 }
 
@@ -82,7 +84,7 @@ pub(super) const RELAXED_PRIORITY_QUEUE: Info = Info {
     summary: "relaxed priority queue; choose out-of-order, lateness, window or stutter",
 };
 
-/// Whose turn it is in the strict container.
+/// Which value's turn it is in the strict container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// The oldest value's.
@@ -100,15 +102,15 @@ pub enum Turn {
 pub struct Relaxation {
     /// How many values a removal may pass over.
     pub out_of_order: Option<usize>,
-    /// How many removals in a row may not take the value whose turn it is.
+    /// How many consecutive removals may take another value than the one whose turn it is.
     pub lateness: Option<u32>,
     /// The size of windows.
     pub window: Option<usize>,
-    /// How often a value may be told in a row; 0 counts as 1.
+    /// How often a value may be returned in a row; 0 counts as 1.
     pub stutter: u32,
     /// How many places a removal may be from its turn among the removals.
     pub displacement: Option<u32>,
-    /// For how many values there is room; an insertion waits for it. `None`: no bound.
+    /// The capacity; an insertion waits for room. `None`: unbounded.
     pub capacity: Option<usize>,
 }
 
@@ -174,7 +176,7 @@ impl Relaxed {
 
     fn add(&self, state: &mut RelaxedState, value: Value) {
         let items = &mut state.items;
-        // What stands in an open window stays there.
+        // Values in an open window stay there.
         let closed = match self.turn {
             Turn::Newest => items.len(),
             _ => items.len() - state.windows.last().map_or(0, |&w| w as usize),
@@ -202,7 +204,7 @@ impl Relaxed {
         self.relaxation.capacity.is_some_and(|capacity| state.items.len() >= capacity)
     }
 
-    /// How many of the last values may leave.
+    /// How many of the last values may be removed.
     fn candidates(&self, state: &RelaxedState) -> usize {
         let Relaxation { out_of_order, lateness, window, .. } = self.relaxation;
         let most = match (window, out_of_order, lateness) {
@@ -260,7 +262,7 @@ impl Relaxed {
         may_end(&after, factor).then_some(after)
     }
 
-    /// The states after a removal that told `ret`, or any value.
+    /// The states after a removal that returned `ret`, or any value.
     fn removals(&self, state: &RelaxedState, ret: Option<&Value>, next: &mut Vec<RelaxedState>) {
         if let Some(factor) = self.relaxation.displacement {
             let known = next.len();
@@ -296,7 +298,8 @@ impl Relaxed {
         }
     }
 
-    /// The count after a value left: how often the next one was told, or how late the next one is.
+    /// The count after a value was removed: how often the next one was returned, or how late the
+    /// next one is.
     fn reset(&self, after: &RelaxedState) -> u32 {
         if self.relaxation.stutter > 1 { 0 } else { after.count }
     }
@@ -305,15 +308,15 @@ impl Relaxed {
 /// The contents of a relaxed container.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct RelaxedState {
-    /// The value whose turn it is last; an open window behind the others.
+    /// The value whose turn it is comes last; an open window after the others.
     items: Items,
     /// Values in the open window; in a stack, in each segment, the lowest first.
     windows: SmallVec<[u32; 2]>,
-    /// How many removals in a row did not take the value whose turn it was, or how often it was
-    /// told.
+    /// How many consecutive removals did not take the value whose turn it was, or how often it was
+    /// returned.
     count: u32,
     /// With a displacement: the values that were removed before their turn, and those whose turn
-    /// has been.
+    /// has passed.
     early: Waiting,
     late: Waiting,
 }
@@ -321,7 +324,8 @@ pub struct RelaxedState {
 /// Values and how many removals ago they were met first, sorted.
 type Waiting = SmallVec<[(Value, u32); 1]>;
 
-/// One order removes `value`: it meets the one that waits longest for it, or waits itself.
+/// One order removes `value`: it is matched with the one that waits longest for it, or waits
+/// itself.
 fn meet(waiting: &mut Waiting, own: &mut Waiting, value: Value) {
     let of_value = waiting.iter().enumerate().filter(|(_, w)| w.0 == value);
     match of_value.max_by_key(|(_, w)| w.1).map(|(at, _)| at) {
@@ -333,7 +337,7 @@ fn meet(waiting: &mut Waiting, own: &mut Waiting, value: Value) {
     }
 }
 
-/// True where each value that is early will be within `factor` places when its turn comes.
+/// Whether each early value will be within `factor` places when its turn comes.
 fn may_end(state: &RelaxedState, factor: u32) -> bool {
     let mut early: Vec<&(Value, u32)> = state.early.iter().collect();
     early.sort_by_key(|w| std::cmp::Reverse(w.1));
@@ -412,14 +416,14 @@ impl Spec for Relaxed {
                     let mut after = state.clone();
                     let turn = state.items.last();
                     self.add(&mut after, value.clone());
-                    // Of a stack it is the new value's turn, even if it equals the one before, and
+                    // In a stack it is the new value's turn, even if it equals the one before, and
                     // in a priority queue it may be.
                     let is_its_turn =
                         self.turn != Turn::Oldest && after.items.last() == Some(value);
                     if self.relaxation.stutter > 1 && (is_its_turn || turn.is_none()) {
                         after.count = 0;
                     }
-                    // A stack and a priority queue may put an early value back.
+                    // A stack and a priority queue may delay the turn of an early value.
                     if self.relaxation.displacement.is_none_or(|factor| may_end(&after, factor)) {
                         next.push(after);
                     }
@@ -438,7 +442,7 @@ impl Spec for Relaxed {
         *op == Remove && ret == Some(&Value::Nil)
     }
 
-    /// With a stutter, the same value may be told several times.
+    /// With a stutter, the same value may be returned several times.
     fn origins(&self) -> Option<Origins<ContainerOp, Value>> {
         fn brings(op: &ContainerOp) -> Option<&Value> {
             match op {
@@ -461,10 +465,10 @@ impl Spec for Relaxed {
     }
 
     fn touches(&self, op: &ContainerOp, ret: Option<&Value>) -> Touches {
-        // Without a value others come closer to their turn. But it may have been a removal in its
-        // turn, or have filled a window.
+        // Without a value others come closer to their turn. But its removal may have been one in
+        // turn, or it may have filled a window.
         let Relaxation { lateness, window, stutter, capacity, .. } = self.relaxation;
-        // And it may have made room, or have taken it.
+        // It may also have made room, or have taken it.
         let is_more = window.is_some() || stutter > 1 || capacity.is_some();
         if lateness.is_some() || is_more {
             return Touches::Everything;
@@ -582,8 +586,8 @@ impl Builtin for Relaxed {
             return Remove;
         }
         let rising = matches!(self.turn, Turn::Oldest | Turn::Newest);
-        // As unique as `fresh`, yet not rising: an odd factor permutes the numbers below a power of
-        // two.
+        // As unique as `fresh`, but not ascending: an odd factor permutes the numbers below a power
+        // of two.
         const BLOCK: i64 = 1 << 20;
         let scattered = (fresh & !(BLOCK - 1)) | (fresh.wrapping_mul(0x9E375) & (BLOCK - 1));
         Add(Value::Int(if rising { fresh } else { scattered }))

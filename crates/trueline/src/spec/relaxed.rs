@@ -1,6 +1,6 @@
-//! Queues that promise less: `semiqueue` and `stuttering-queue`.
+//! Queues with weaker guarantees: `semiqueue` and `stuttering-queue`.
 //!
-//! A semiqueue removes any of the k oldest values; a stuttering queue may tell the oldest value
+//! A semiqueue removes any of the k oldest values; a stuttering queue may return the oldest value
 //! several times before it removes it. Both are nondeterministic: one result can lead to several
 //! states.
 
@@ -45,7 +45,7 @@ impl Semiqueue {
         Semiqueue { init: values.into_iter().collect(), ..self }
     }
 
-    /// How many of the oldest values may leave.
+    /// How many of the oldest values may be removed.
     pub fn k(&self) -> usize {
         self.k
     }
@@ -158,7 +158,7 @@ impl Builtin for Semiqueue {
     }
 }
 
-/// A queue that may tell its oldest value up to `j` times before it is gone.
+/// A queue that may return its oldest value up to `j` times before it is removed.
 #[derive(Clone, Debug)]
 pub struct StutteringQueue {
     j: u32,
@@ -176,7 +176,7 @@ impl StutteringQueue {
         StutteringQueue { init: values.into_iter().collect(), ..self }
     }
 
-    /// How many times a value may be told.
+    /// How many times a value may be returned.
     pub fn j(&self) -> u32 {
         self.j
     }
@@ -187,7 +187,7 @@ impl StutteringQueue {
 pub struct StutteringState {
     /// The oldest value first.
     pub items: Items,
-    /// How many times the oldest value was told.
+    /// How many times the oldest value was returned.
     pub told: u32,
 }
 
@@ -238,7 +238,7 @@ impl Spec for StutteringQueue {
         queue::observes(op, ret)
     }
 
-    /// The same value may be told several times.
+    /// The same value may be returned several times.
     fn origins(&self) -> Option<Origins<QueueOp, Value>> {
         let shows = |op: &QueueOp, ret: &Value| match (op, ret) {
             (_, Value::Nil) | (QueueOp::Enq(_), _) => None,

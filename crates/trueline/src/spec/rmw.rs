@@ -5,7 +5,7 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Origins, Shown, Spec, Touches, key_of};
 use crate::value::Value;
 
-/// What can be called on a read-modify-write register.
+/// The operations of a read-modify-write register.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RmwOp {
     /// Read the first value and wrote the second one, in one step. Both were recorded.
@@ -40,7 +40,7 @@ pub struct Rmw {
     init: Value,
 }
 
-/// A read-modify-write register that holds `init` at first.
+/// A read-modify-write register that initially holds `init`.
 pub fn rmw(init: impl Into<Value>) -> Rmw {
     Rmw { init: init.into() }
 }

@@ -8,14 +8,14 @@ use super::{
 };
 use crate::value::Value;
 
-/// What can be called on a set.
+/// The operations of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SetOp {
-    /// Adds a value; tells whether it was absent. Where it tells nil, both are legal.
+    /// Adds a value; returns whether it was absent. Nil as a result allows both.
     Add(Value),
-    /// Removes a value; tells whether it was there. Where it tells nil, both are legal.
+    /// Removes a value; returns whether it was there. Nil as a result allows both.
     Remove(Value),
-    /// Whether the value is there. Where it tells nil, both are legal.
+    /// Whether the value is there. Nil as a result allows both.
     Contains(Value),
     /// All values, as an ascending list.
     Read,
@@ -135,7 +135,7 @@ impl Spec for Set {
         true
     }
 
-    /// What is done to different values.
+    /// Operations on different values commute.
     fn commutes(&self, a: (&SetOp, Option<&Value>), b: (&SetOp, Option<&Value>)) -> bool {
         match (a.0, b.0) {
             (SetOp::Read, _) | (_, SetOp::Read) => false,
@@ -235,7 +235,7 @@ impl Builtin for Set {
         result: Option<&Value>,
     ) -> Result<(SetOp, Option<Value>), String> {
         method::decode(&SET_METHODS, method, args, result, |op, ret| match op {
-            // What is not told is not known.
+            // An unknown result shows nothing.
             SetOp::Add(_) | SetOp::Remove(_) | SetOp::Contains(_) => truth(ret, Value::Nil),
             SetOp::Read => match ret {
                 Value::Nil => Ok(Value::list([])),
@@ -269,8 +269,8 @@ impl Builtin for Set {
     }
 
     fn sample(&self, state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> SetOp {
-        // Slightly more removals than additions, so that the set stays small however long the
-        // history is.
+        // Slightly more removals than additions, so that the set stays small even in a long
+        // history.
         match pick(32) {
             0..10 => SetOp::Add(Value::Int(fresh)),
             10..23 => SetOp::Remove(likely_inside(state, pick, fresh)),
@@ -287,7 +287,7 @@ impl Builtin for Set {
     }
 }
 
-/// Mostly a value that is inside, where there is one.
+/// Usually a value that is inside, if there is one.
 fn likely_inside(state: &Items, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> Value {
     if state.is_empty() || pick(8) == 0 {
         return recent(pick, fresh);
@@ -300,14 +300,14 @@ fn recent(pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> Value {
     Value::Int((fresh - pick(8) as i64).max(1))
 }
 
-/// What can be called on a multiset.
+/// The operations of a multiset.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MultisetOp {
-    /// Adds a value once more.
+    /// Adds a value once.
     Add(Value),
-    /// Removes a value once; tells whether it was there.
+    /// Removes a value once; returns whether it was there.
     Remove(Value),
-    /// Whether the value is there. Where it tells nil, both are legal.
+    /// Whether the value is there. Nil as a result allows both.
     Contains(Value),
     /// How many times the value is there.
     Count(Value),
@@ -379,7 +379,7 @@ impl Spec for Multiset {
 
     fn step(&self, state: &Items, op: &MultisetOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let silent = matches!((op, ret), (MultisetOp::Contains(_), Some(Value::Nil)));
-        if silent || ret.is_none_or(|ret| *ret == told(state, op)) {
+        if silent || ret.is_none_or(|ret| *ret == result_of(state, op)) {
             let mut after = state.clone();
             change_multiset(&mut after, op);
             next.push(after);
@@ -407,7 +407,7 @@ impl Spec for Multiset {
         true
     }
 
-    /// What is done to different values, and additions.
+    /// Operations on different values commute, and so do additions.
     fn commutes(&self, a: (&MultisetOp, Option<&Value>), b: (&MultisetOp, Option<&Value>)) -> bool {
         use MultisetOp::{Add, Contains, Count, Remove};
         match (a.0, b.0) {
@@ -423,7 +423,7 @@ impl Spec for Multiset {
         matches!(op, MultisetOp::Add(_)) && ret.is_nil()
     }
 
-    /// The counts are what was added without what was removed.
+    /// The counts are the additions minus the removals.
     fn order_insensitive(&self) -> bool {
         true
     }
@@ -457,7 +457,7 @@ impl Spec for Multiset {
     }
 }
 
-fn told(state: &Items, op: &MultisetOp) -> Value {
+fn result_of(state: &Items, op: &MultisetOp) -> Value {
     match op {
         MultisetOp::Add(_) => Value::Nil,
         MultisetOp::Remove(value) | MultisetOp::Contains(value) => {
@@ -496,7 +496,7 @@ impl Builtin for Multiset {
     }
 
     fn results(&self, state: &Items, op: &MultisetOp) -> Vec<Value> {
-        vec![told(state, op)]
+        vec![result_of(state, op)]
     }
 
     fn sample(&self, _: &Self::State, pick: &mut dyn FnMut(u64) -> u64, fresh: i64) -> MultisetOp {

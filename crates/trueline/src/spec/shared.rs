@@ -1,5 +1,5 @@
-//! A specification behind a pointer is one: so code can keep specifications of different types that
-//! agree in their operations, results and states.
+//! A pointer to a specification is a specification, so that code can keep specifications of
+//! different types that share their operations, results and states.
 
 use std::sync::Arc;
 

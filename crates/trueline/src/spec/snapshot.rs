@@ -6,13 +6,12 @@ use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Spec};
 use crate::value::Value;
 
-/// What can be called on a snapshot object.
+/// The operations of a snapshot object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SnapshotOp {
     /// Replaces the value of a segment.
     Update(u32, Value),
-    /// The values of the segments from 0 on. A scan that shows fewer than there are tells about
-    /// these only.
+    /// The values of the segments from 0 on. A scan with fewer values shows only these segments.
     Scan,
 }
 
@@ -50,14 +49,14 @@ pub struct Snapshot {
     init: Value,
 }
 
-/// A snapshot object whose segments hold 0 at first. With `segments`, scans show no more than so
-/// many: updates of others are never seen.
+/// A snapshot object whose segments are initially 0. With `segments`, scans show at most this many:
+/// updates of others are never seen.
 pub fn snapshot(segments: Option<u32>) -> Snapshot {
     Snapshot { segments, init: Value::Int(0) }
 }
 
 impl Snapshot {
-    /// The same object whose segments hold `init` at first.
+    /// The same object whose segments initially hold `init`.
     pub fn with_init(self, init: impl Into<Value>) -> Snapshot {
         Snapshot { init: init.into(), ..self }
     }
@@ -128,7 +127,8 @@ impl Spec for Snapshot {
         true
     }
 
-    /// Updates of different segments, and an update of a segment with a scan that does not show it.
+    /// Updates of different segments commute, and so do an update and a scan that does not show its
+    /// segment.
     fn commutes(&self, a: (&SnapshotOp, Option<&Value>), b: (&SnapshotOp, Option<&Value>)) -> bool {
         match (a, b) {
             ((Update(one, _), _), (Update(other, _), _)) => one != other,
@@ -213,7 +213,7 @@ impl Builtin for Snapshot {
     }
 
     /// Each process has a segment of its own. In a simple history the first two processes change
-    /// theirs to 1, sooner or later, and the others never.
+    /// theirs to 1 at some time, and the others never.
     fn sample_by(
         &self,
         process: u32,
@@ -237,7 +237,7 @@ impl Builtin for Snapshot {
         Update(segment, if changes { Value::Int(1) } else { self.init.clone() })
     }
 
-    /// A scan in which one segment is shown as it was at first, or as if it had changed already.
+    /// A scan in which one segment has its initial value although it changed, or the reverse.
     fn falsify(
         &self,
         op: &SnapshotOp,

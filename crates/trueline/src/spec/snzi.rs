@@ -1,19 +1,19 @@
-//! Whether anybody is there: `snzi`, the scalable nonzero indicator of Ellen, Lev, Luchangco and
-//! Moir (2007).
+//! `snzi`, the scalable nonzero indicator of Ellen, Lev, Luchangco and Moir (2007): whether there
+//! are more arrivals than departures.
 //!
-//! It does not know who calls: any process may depart, but not more of them than have arrived.
+//! It does not know the caller: any process may depart, but only as many as have arrived.
 
 use super::method::{self, Method, nothing, truth};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Builtin, Info, Spec};
 use crate::value::Value;
 
-/// What can be called on a nonzero indicator.
+/// The operations of a nonzero indicator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SnziOp {
     /// One more is there.
     Arrive,
-    /// One less is there; never legal where nobody is.
+    /// Subtracts one; never legal at zero.
     Depart,
     /// Whether anybody is there.
     Query,
@@ -41,7 +41,7 @@ pub struct Snzi {
     init: u64,
 }
 
-/// A nonzero indicator where so many are at first.
+/// A nonzero indicator with this many initial arrivals.
 pub fn snzi(present: u64) -> Snzi {
     Snzi { init: present }
 }
@@ -76,7 +76,7 @@ impl Spec for Snzi {
         *op == Query
     }
 
-    /// Those are there who have arrived and not departed.
+    /// The count is the arrivals minus the departures.
     fn order_insensitive(&self) -> bool {
         true
     }

@@ -1,20 +1,20 @@
 //! Last in, first out: `stack`.
 
-use super::items::{Items, or_nil, tells};
+use super::items::{Items, may_return, or_nil};
 use super::method::{self, INSERT, Method, PEEK, REMOVE, item, nothing};
 use super::queue::{inserts, touches_item};
 use super::vocabulary::{self as words, Family, Vocabulary};
 use super::{Action, Builtin, Canonical, Info, Kind, Origins, Shown, Spec, Touches};
 use crate::value::Value;
 
-/// What can be called on a stack.
+/// The operations of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StackOp {
     /// Inserts a value. Nil is not a value: inserting it is never legal.
     Push(Value),
-    /// Removes the newest value; nil where there is none.
+    /// Removes the newest value; returns nil if there is none.
     Pop,
-    /// The newest value; nil where there is none.
+    /// The newest value; nil if there is none.
     Peek,
 }
 
@@ -75,7 +75,7 @@ impl Spec for Stack {
     fn step(&self, state: &Items, op: &StackOp, ret: Option<&Value>, next: &mut Vec<Items>) {
         let legal = match op {
             StackOp::Push(value) => !value.is_nil() && ret.is_none_or(Value::is_nil),
-            StackOp::Pop | StackOp::Peek => tells(state.last(), ret),
+            StackOp::Pop | StackOp::Peek => may_return(state.last(), ret),
         };
         if legal {
             let mut after = state.clone();

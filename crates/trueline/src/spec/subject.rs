@@ -1,10 +1,10 @@
 //! A specification together with the operations of a history, as the checkers see them: by number.
 //!
-//! The checkers are large, and there are many specifications. So a specification loses its types at
-//! the entrance ([`Subject::new`]), and searches, minimising and explaining are compiled once.
-//! Operations are named by their index in the history, states by numbers in a table that each
-//! search owns ([`States`]). What is compiled for each specification is in this file, and small:
-//! numbering a state, taking a step, and handing on what the specification says.
+//! The checkers are large, and there are many specifications. So [`Subject::new`] hides the types
+//! of a specification, and searches, minimising and explaining are compiled once. Operations are
+//! identified by their index in the history, states by numbers in a table that each search owns
+//! ([`States`]). Only this file is compiled for each specification, and it is small: numbering a
+//! state, taking a step, and passing on the specification's claims.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -21,11 +21,11 @@ use super::{Action, Canonical, Kind, Spec, Touches};
 use crate::history::{History, Operation};
 use crate::value::Value;
 
-/// Who called when: a history without what was called and what came back.
+/// The processes and times of a history, without calls and results.
 pub(crate) type Intervals = History<(), ()>;
 
-/// An operation of a history, and whether its result counts: it does not where the operation is
-/// pending, or where a window of the history cuts it off.
+/// An operation of a history, and whether its result counts. It does not if the operation is
+/// pending, or if a window of the history cuts it off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
     pub(crate) index: u32,
@@ -55,7 +55,7 @@ impl<'a> Subject<'a> {
         Subject::hiding(spec, Cow::Borrowed(history))
     }
 
-    /// The same for a history that nobody else needs.
+    /// The same for a history that is not needed elsewhere.
     pub(crate) fn owning<S: Spec>(spec: &'a S, history: History<S::Op, S::Ret>) -> Subject<'a> {
         Subject::hiding(spec, Cow::Owned(history))
     }
@@ -68,14 +68,14 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What a specification claims to be: see [`Canonical`].
+/// A specification's claim to be of a kind: see [`Canonical`].
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) kind: Kind,
     pub(crate) initial: Vec<Value>,
 }
 
-/// Operations in the words of a collection that only grows: see [`super::Growing`].
+/// The operations in the terms of a collection that only grows: see [`super::Growing`].
 pub(crate) struct Grown {
     pub(crate) initial: Vec<Value>,
     pub(crate) ordered: bool,
@@ -89,7 +89,7 @@ pub(crate) struct Traced<'a> {
     pub(crate) shown: Vec<Option<Shown>>,
 }
 
-/// What operations add to a sum and tell of it: see [`super::Sum`].
+/// The amounts that operations add to a sum, and the totals that they show: see [`super::Sum`].
 pub(crate) struct Summed {
     pub(crate) initial: i64,
     pub(crate) amounts: Vec<i64>,
@@ -104,48 +104,48 @@ pub(crate) trait Numbered: Sync {
     fn looks_ahead(&self) -> bool;
     fn partition(&self, index: u32) -> Option<u64>;
     fn observes(&self, operation: Recorded) -> bool;
-    /// False where there is no result.
+    /// False if there is no result.
     fn says_nothing(&self, index: u32) -> bool;
     fn touches(&self, operation: Recorded) -> Touches;
     fn commutes(&self, a: Recorded, b: Recorded) -> bool;
     fn show(&self, operation: Recorded) -> String;
 
-    /// True where the same was called and the same came back.
+    /// Whether calls and results are equal.
     fn are_equal(&self, a: Recorded, b: Recorded) -> bool;
     /// The same for equal operations.
     fn hash(&self, operation: Recorded) -> u64;
-    /// False where the texts that show the two operations certainly differ.
+    /// False if the texts of the two operations certainly differ.
     fn may_look_alike(&self, a: Recorded, b: Recorded) -> bool;
 
-    /// What it claims to be: see [`Spec::canonical`].
+    /// Its claimed kind: see [`Spec::canonical`].
     fn claim(&self) -> Option<Claim>;
-    /// What the operation is in the words of the kind that the specification claims to be.
+    /// The action of the operation, in the terms of the claimed kind.
     fn action(&self, operation: Recorded) -> Option<Action>;
-    /// What kind of object a sentence is about: see [`Spec::vocabulary`].
+    /// The kind of object that a sentence is about: see [`Spec::vocabulary`].
     fn portrait(&self) -> Option<Portrait>;
-    /// What the operation does, in the words of a sentence.
+    /// The effect of the operation, in the terms of a sentence.
     fn act(&self, operation: Recorded) -> Option<Act>;
 
-    /// True where [`Spec::growing`] claims something.
+    /// Whether [`Spec::growing`] makes a claim.
     fn grows(&self) -> bool;
-    /// `operations` in the words of a collection that only grows, where there is a word for each;
-    /// the whole part is at `indices`, and has one key.
+    /// `operations` in the terms of a collection that only grows, if it covers each of them; the
+    /// whole part is at `indices`, and has one key.
     fn growth(&self, indices: &[u32], operations: &[Recorded]) -> Option<Grown>;
     /// The values that the operations bring and show.
     fn origins(&self, operations: &[Recorded]) -> Option<Traced<'_>>;
-    /// What the operations add and tell.
+    /// The amounts and totals of the operations.
     fn sum(&self, operations: &[Recorded]) -> Option<Summed>;
 
     fn initial(&self) -> OpaqueState;
     fn show_state(&self, state: &OpaqueState) -> String;
-    /// The states that these operations lead to, none known yet. The table calls an operation by
-    /// its place in the list.
+    /// The states that these operations lead to; the table is empty at first and refers to an
+    /// operation by its index in the list.
     fn states<'p>(&'p self, operations: &'p [Recorded]) -> Box<dyn States + 'p>;
-    /// The states along one path, for searches that need no comparison of states: nothing is
-    /// hashed, and states are dropped when the search goes back.
+    /// The states along one path, for searches that do not compare states: nothing is hashed, and
+    /// states are dropped when the search backtracks.
     fn path_states<'p>(&'p self, operations: &'p [Recorded]) -> Box<dyn States + 'p>;
-    /// Performs operations one after the other, from all states that are possible at each; false
-    /// where none allows the operation.
+    /// Performs operations one after the other, from all states that are possible at each; returns
+    /// false if none allows the operation.
     fn walk(&self) -> Box<dyn FnMut(Recorded) -> bool + '_>;
 }
 
@@ -159,7 +159,7 @@ pub(crate) trait States {
     fn keep(&self, state: u32) -> OpaqueState;
     /// Pushes the states that the operation can lead to.
     fn step(&mut self, state: u32, operation: u32, next: &mut Vec<u32>);
-    /// Bytes that the known states take, as far as can be told.
+    /// Approximate memory of the known states in bytes.
     fn bytes(&self) -> u64;
     /// See [`Spec::commutes`].
     fn commutes(&self, a: u32, b: u32) -> bool;
@@ -169,8 +169,8 @@ pub(crate) trait States {
     fn may_help(&self, operation: u32, observer: u32) -> bool;
     /// How many states are known.
     fn known(&self) -> u32;
-    /// States with this number and above are not needed any more. A table that compares states
-    /// keeps them all the same.
+    /// States with this number and above are no longer needed. A table that compares states keeps
+    /// them all the same.
     fn forget_from(&mut self, state: u32);
 }
 
@@ -376,7 +376,7 @@ impl<S: Spec> Numbered for Typed<'_, S> {
     }
 }
 
-/// The known states of a search. Where states are compared, each is stored once.
+/// The known states of a search. If states are compared, each is stored once.
 struct Table<'p, S: Spec> {
     spec: &'p S,
     all: &'p [Operation<S::Op, S::Ret>],

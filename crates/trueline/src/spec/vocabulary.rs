@@ -1,9 +1,9 @@
-//! What an operation does, in the words in which a report explains a violation.
+//! The effect of an operation, in the terms in which a report explains a violation.
 //!
-//! A [`Vocabulary`] is to explanations what [`Canonical`] is to monitors: it says what family an
-//! object belongs to and what each operation does. It decides nothing. What is told with its help
-//! is checked: the operations that a sentence names are a violation of the specification in
-//! themselves, or the general sentence is told instead.
+//! A [`Vocabulary`] is to explanations what [`Canonical`] is to monitors: it gives the family of an
+//! object and the effect of each operation. It decides nothing. A sentence based on it is checked:
+//! the operations that it names must be a violation of the specification in themselves, otherwise
+//! the general sentence is used.
 
 use std::sync::Arc;
 
@@ -25,15 +25,15 @@ use super::stack::StackOp;
 use super::{Action, Canonical, ContainerOp, Kind, Turn};
 use crate::value::Value;
 
-/// What kind of object it is, for the words of a sentence and the rules behind it.
+/// The family of an object, which selects the terms of a sentence and the rules behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// First in, first out; `nearest` of the oldest values may leave.
+    /// First in, first out; any of the `nearest` oldest values may be removed.
     Queue {
-        /// How many of the oldest values may leave.
+        /// How many of the oldest values may be removed.
         nearest: usize,
     },
-    /// A queue that may tell each value so many times.
+    /// A queue that may return each value this many times.
     StutteringQueue(u32),
     /// Last in, first out.
     Stack,
@@ -44,13 +44,13 @@ pub enum Family {
         /// The smallest first.
         smallest: bool,
     },
-    /// A container of which only this is known: nothing comes out that was not put in, 'empty' is
-    /// told only where it is, and how many values a removal passes over.
+    /// A container of which only this is known: every removed value was inserted, 'empty' is
+    /// returned only if it is, and how many values a removal passes over.
     Relaxed {
-        /// Whose turn it is.
+        /// Which value's turn it is.
         turn: Turn,
-        /// How many values whose turn comes first a removal may leave behind, where that is bounded
-        /// and each value comes out once at most.
+        /// How many values whose turn comes first a removal may leave behind, if that is bounded
+        /// and each value is removed at most once.
         passes: Option<usize>,
     },
     /// One value.
@@ -84,13 +84,13 @@ pub enum Family {
 /// An end of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where a queue gives out.
+    /// The end where a queue removes.
     Front,
-    /// Where a queue takes in.
+    /// The end where a queue inserts.
     Back,
 }
 
-/// What the state must be for an operation to be legal.
+/// The condition on the state for an operation to be legal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Anything.
@@ -112,7 +112,7 @@ pub enum Amount {
     Exactly(i64),
 }
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Puts a value into a container, at this end.
@@ -127,7 +127,7 @@ pub enum Act {
     Peek(End, Value),
     /// Finds a container empty.
     Empty,
-    /// Needs a cell to hold something, and leaves a value there if it is told.
+    /// Needs a cell to satisfy a condition, and leaves a value there if it is given.
     Cell(Value, Needs, Option<Value>),
     /// Takes a lock for this owner, or releases it.
     Owned(Value, bool),
@@ -137,9 +137,9 @@ pub enum Act {
     Scan(Arc<Vec<Value>>),
     /// Needs a number to be so large, and adds to it.
     Level(Amount, i64),
-    /// The same for how often this value is there.
+    /// The same for the multiplicity of this value.
     Often(Value, Amount, i64),
-    /// Adds a value to the end of a list; tells its index where that is known.
+    /// Adds a value to the end of a list; returns its index if that is known.
     Append(Value, Option<i64>),
     /// Shows a list.
     List(Arc<Vec<Value>>),
@@ -149,19 +149,19 @@ pub enum Act {
     PutText(Arc<String>),
     /// Lengthens a text.
     AppendText(Arc<String>),
-    /// Changes nothing and tells nothing.
+    /// Changes nothing and shows nothing.
     Nothing,
-    /// Tells what no such operation ever tells, and why not.
+    /// Has a result that no such operation ever has, with the reason.
     Never(&'static str),
 }
 
 type Says<Op, Ret> = dyn Fn(&Op, Option<&Ret>) -> Option<Act> + Send + Sync;
 
-/// What kind of object a sentence is about.
+/// The kind of object that a sentence is about.
 #[derive(Clone, Debug)]
 pub(crate) struct Portrait {
     pub(crate) family: Family,
-    /// What it holds at first; `None` where that is not known.
+    /// Its initial content; `None` if it is unknown.
     pub(crate) initial: Option<Vec<Value>>,
     pub(crate) capacity: Option<usize>,
     /// What removals keep that no rule speaks of.
@@ -170,15 +170,15 @@ pub(crate) struct Portrait {
     pub(crate) is_claimed: bool,
 }
 
-/// How violations of a specification are told.
+/// How to explain violations of a specification.
 pub struct Vocabulary<Op, Ret> {
     pub(crate) portrait: Portrait,
     act: Box<Says<Op, Ret>>,
 }
 
 impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
-    /// The words of an object of this family that holds these values at first. `act` says what an
-    /// operation with this result (`None`: not known) does; `None` where there is no word for it.
+    /// The vocabulary of an object of this family with these initial values. `act` gives the effect
+    /// of an operation with this result (`None`: unknown), or `None` if it has no such term.
     pub fn new(
         family: Family,
         initial: impl IntoIterator<Item = Value>,
@@ -190,25 +190,25 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         Vocabulary { portrait, act: Box::new(act) }
     }
 
-    /// The same for a container with room for so many values.
+    /// The same for a container with this capacity.
     pub fn with_capacity(mut self, capacity: Option<usize>) -> Self {
         self.portrait.capacity = capacity;
         self
     }
 
-    /// The same for a container whose removals keep what no rule speaks of, in words.
+    /// The same for a container whose removals guarantee more than the rules cover, as text.
     pub(crate) fn with_promise(mut self, promise: Option<String>) -> Self {
         self.portrait.promise = promise;
         self
     }
 
-    /// The same for an object of which it is not known what it holds at first.
+    /// The same for an object with unknown initial content.
     pub fn with_unknown_initial(mut self) -> Self {
         self.portrait.initial = None;
         self
     }
 
-    /// The words of a specification that claims to be of a kind.
+    /// The vocabulary of a specification that claims to be of a kind.
     pub(crate) fn of(canonical: Canonical<Op, Ret>) -> Self {
         let family = match canonical.kind {
             Kind::Register => Family::Register,
@@ -232,19 +232,19 @@ impl<Op: 'static, Ret: 'static> Vocabulary<Op, Ret> {
         Vocabulary { portrait, act }
     }
 
-    /// True where the words rest on the specification's claim to be of a [kind](crate::spec::Kind),
-    /// which has to be tested.
+    /// Whether the vocabulary relies on the specification's claim to be of a
+    /// [kind](crate::spec::Kind), which has to be tested.
     pub fn is_claimed(&self) -> bool {
         self.portrait.is_claimed
     }
 
-    /// What an operation with this result does; `None` where there is no word for it.
+    /// The effect of an operation with this result; `None` if the vocabulary does not cover it.
     pub(crate) fn act(&self, op: &Op, ret: Option<&Ret>) -> Option<Act> {
         (self.act)(op, ret)
     }
 
-    /// The same for operations of another type: `read` says what an operation and its result are in
-    /// this one's.
+    /// The same for operations of another type: `read` converts an operation and its result to this
+    /// type.
     pub fn translated<O: 'static, R: 'static>(
         self,
         read: impl Fn(&O, Option<&R>) -> Option<(Op, Option<Ret>)> + Send + Sync + 'static,
@@ -438,7 +438,7 @@ pub(super) fn mutex(op: &MutexOp, ret: Option<&Value>) -> Option<Act> {
     }
 }
 
-/// A lock that its owner cannot take again: a cell that holds the owner, or nil.
+/// A lock that its owner cannot take again: a cell that contains the owner, or nil.
 pub(super) fn owner_mutex(op: &OwnerMutexOp, ret: Option<&Value>) -> Option<Act> {
     let nil = &Value::Nil;
     let is_false = ret == Some(&Value::Bool(false));

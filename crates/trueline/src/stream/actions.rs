@@ -1,9 +1,8 @@
-//! Simple snapshot histories straight from their text, `startScan!7;endScan!7,0,1;`, into the
+//! Simple snapshot histories directly from their text, `startScan!7;endScan!7,0,1;`, into the
 //! automata of [`super::snapshot`].
 //!
-//! Nothing is kept of an action but what the automata keep: O(processes and segments) memory, one
-//! pass. The few operations that a violation names are remembered, and come out as a history of
-//! their own.
+//! Only the state of the automata is kept: O(processes and segments) memory, one pass. The few
+//! operations that a violation names are remembered, and form a history of their own.
 
 use std::io::Read;
 
@@ -13,7 +12,7 @@ use crate::formats::{Source, found, int};
 use crate::history::{Args, Builder, Call, Error, History, Part, Position};
 use crate::value::Value;
 
-/// What a simple snapshot history turned out to be.
+/// The result for a simple snapshot history.
 #[derive(Debug)]
 pub enum Tested {
     /// Linearizable.
@@ -29,7 +28,7 @@ const MOST: i64 = 1 << 16;
 /// The value of all segments at first.
 const INITIAL: i64 = 0;
 
-/// What a process does.
+/// The current operation of a process.
 #[derive(Clone, Copy)]
 enum Doing {
     Nothing,
@@ -50,7 +49,7 @@ struct Kept {
     process: u32,
     called: u64,
     returned: Option<u64>,
-    /// What it wrote, or showed.
+    /// The values that it wrote or returned.
     values: Vec<i64>,
     is_scan: bool,
 }
@@ -63,8 +62,8 @@ struct Tester {
     next: Id,
 }
 
-/// Tests a simple history in the format `snapshot-actions`, as it is read. An error says where the
-/// text is wrong.
+/// Tests a simple history in the format `snapshot-actions` while reading it. An error says where
+/// the text is wrong.
 pub fn test_actions(input: impl Read) -> Result<(Tested, Tally), Error> {
     let mut source = Source::new(input);
     let mut tester = Tester {
@@ -98,7 +97,7 @@ pub fn test_actions(input: impl Read) -> Result<(Tested, Tally), Error> {
 /// Why an action cannot be taken.
 enum Wrong {
     Halt(Halt),
-    /// What was expected.
+    /// The text that was expected.
     Text(&'static str),
 }
 
@@ -181,8 +180,8 @@ impl Tester {
 
     fn call(&mut self, place: usize, doing: Doing, called: u64) -> Id {
         let id = self.next;
-        // Numbers come again after four thousand million operations; those that are remembered are
-        // older then.
+        // Numbers are reused after four thousand million operations; remembered ones are older
+        // then.
         self.next = if id + 1 == NONE { 0 } else { id + 1 };
         self.tally.operations += 1;
         self.processes[place] = Process { doing, id, called };

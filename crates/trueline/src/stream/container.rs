@@ -1,26 +1,25 @@
-//! What the online queue and priority queue have in common: the values inside, the open removals,
-//! and promises.
+//! Shared by the online queue and priority queue: the values inside, the open removals, and
+//! promises.
 //!
-//! A *promise* is made by a removal that has returned: that at some moment of its interval no value
-//! of a certain kind was inside. An empty result promises it of every value; the removal of x from
-//! a priority queue, of every higher value. It is kept in a slot iff every such value that was in
-//! by then has a removal that was called by then (the covers of the offline monitors leave the slot
-//! free). So a promise starts with the slots of its interval, less the covers of the values that
-//! have left; it is
+//! A *promise* is made by a removal that has returned: at some moment of its interval no value of a
+//! certain kind was inside. An empty result promises it for every value; the removal of x from a
+//! priority queue, for every higher value. It holds in a slot iff every such value that was
+//! inserted by then has a removal that was called by then (the covers of the offline monitors leave
+//! the slot free). So a promise starts with the slots of its interval, minus the covers of the
+//! removed values; it is
 //!
-//! - *kept* as soon as it has a slot in which no value of the kind is inside but those that must
-//!   have left by then anyway, because of their deadlines;
+//! - *kept* as soon as it has a slot in which no value of the kind is inside, except those that
+//!   must have left by then anyway, because of their deadlines;
 //! - *broken* when it has no slot left, or when in its first slot more values of the kind are
-//!   inside than there are open removals, called before its last, to have taken them;
-//! - *waiting* else: for open removals to return. A waiting promise holds its own slots, so what
-//!   has left can be forgotten all the same. It sets a deadline to the values that are inside in
-//!   its first slot: its last slot. So a value that was taken by a removal of unknown outcome keeps
-//!   few promises waiting.
+//!   inside than there are open removals, called before its last slot, to have taken them;
+//! - *waiting* otherwise, for open removals to return. A waiting promise stores its own slots, so
+//!   removed values can be forgotten all the same. It sets a deadline for the values that are
+//!   inside in its first slot: its last slot. So a value that a removal of unknown outcome took
+//!   keeps few promises waiting.
 //!
-//! **Forgetting.** Covers are needed by promises that are yet to be made, by removals that are
-//! open: one that ended before the earliest open removal was called is dropped. Values that left
-//! are known no more: a removal that returns such a value, or one that nobody inserted, is a
-//! violation at once.
+//! **Forgetting.** Covers are needed by future promises of open removals: one that ended before the
+//! earliest open removal was called is dropped. Removed values are no longer known: a removal that
+//! returns such a value, or one that was never inserted, is a violation at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -38,7 +37,7 @@ use super::recent::Recent;
 use super::{Action, Clash, Id, NEVER, NONE, Stop, Time, Unknown, ambiguous};
 use crate::value::Value;
 
-/// Values that have left and are remembered to tell 'twice' from 'never'.
+/// The last removed values are remembered to distinguish 'twice' from 'never'.
 const RECENT: usize = 256;
 /// Operations that explain something.
 type Reasons = SmallVec<[Id; 2]>;
@@ -57,7 +56,7 @@ pub(super) struct Entry {
     pub(super) returned: Time,
     /// Removed already, while the insert is still open.
     removed: Option<Id>,
-    /// Its removal must have been called before this; who says so.
+    /// Its removal must have been called before this; with the operation that requires it.
     pub(super) deadline: Time,
     because: Reasons,
     pub(super) next: u32,
@@ -69,7 +68,7 @@ pub(super) struct Entry {
 pub(super) struct Open {
     pub(super) call: Time,
     pub(super) id: Id,
-    /// It takes a value, if it finds one; false for what only looks.
+    /// Whether it takes a value, if it finds one; false for an observer.
     takes: bool,
 }
 
@@ -87,16 +86,16 @@ struct Cover {
 /// See the top of this file.
 struct Promise {
     id: Id,
-    /// Of what it is the removal.
+    /// The insert of the value that it removed.
     insert: Id,
     above: Option<Value>,
     /// Slots that are left.
     slots: Slots,
-    /// Inserts and removals of what took the other slots.
+    /// Inserts and removals of the values that took the other slots.
     covers: Vec<Id>,
 }
 
-/// What leaves the container.
+/// A value that leaves the container.
 pub(super) struct Taken {
     pub(super) entry: Entry,
     pub(super) place: u32,
@@ -106,10 +105,10 @@ pub(super) struct Container {
     entries: Vec<Entry>,
     free: Vec<u32>,
     by_value: HashMap<Value, u32, FixedState>,
-    /// Places by value, of inserts that have returned; only where there are priorities.
+    /// Places by value, of inserts that have returned; only with priorities.
     by_priority: Option<BTreeMap<Value, u32>>,
     smallest_first: bool,
-    /// The list of what is inside for certain, by return of the insert.
+    /// The list of values that are certainly inside, by return of the insert.
     pub(super) head: u32,
     tail: u32,
     /// Open removals, by call.
@@ -123,7 +122,7 @@ pub(super) struct Container {
     latest: Time,
     /// The values inside with a deadline, by that and the call of their insert.
     late: BTreeMap<(Time, Time), u32>,
-    /// What was inside at first.
+    /// The initial content.
     at_first: Unknown,
 }
 
@@ -158,12 +157,12 @@ impl Container {
         Ok(container)
     }
 
-    /// The contents at first are not known: a value that was not inserted may have been there.
+    /// The initial content is unknown: a value that was not inserted may have been there.
     pub(super) fn forgive(&mut self, lasts: bool) {
         self.at_first = Unknown::new(lasts);
     }
 
-    /// An operation returned now that tells that nothing is left of what was inside at first.
+    /// An operation returned now which shows that nothing is left of the initial content.
     pub(super) fn unknown_is_gone(&mut self, at: Time) {
         self.at_first.is_gone(at);
     }
@@ -202,7 +201,7 @@ impl Container {
         Ok(())
     }
 
-    /// The place of a value that came in for certain; nothing where it has left already.
+    /// The place of a value that was certainly inserted; `None` if it has already left.
     pub(super) fn insert_returned(&mut self, at: Time, value: &Value) -> Result<Option<u32>, Stop> {
         let Some(&place) = self.by_value.get(value) else { return Err(ambiguous(value)) };
         let tail = self.tail;
@@ -244,13 +243,13 @@ impl Container {
         self.free.push(place);
     }
 
-    /// `takes`: false for what only looks. It can find nothing, so it may promise something, but it
-    /// takes nothing.
+    /// `takes`: false for an observer. It can find nothing, so it may make a promise, but it takes
+    /// nothing.
     pub(super) fn removal_called(&mut self, id: Id, at: Time, takes: bool) {
         self.open.push(Open { call: at, id, takes });
     }
 
-    /// The open operations that may have taken something, by call.
+    /// The open operations that may have taken a value, by call.
     fn takers(&self) -> impl Iterator<Item = &Open> {
         let (mut open, mut never) = (self.open.iter().peekable(), self.never.iter().peekable());
         let both = std::iter::from_fn(move || match (open.peek(), never.peek()) {
@@ -261,7 +260,7 @@ impl Container {
         both.filter(|open| open.takes)
     }
 
-    /// The operations that have not returned and may have taken something.
+    /// The operations that have not returned and may have taken a value.
     fn taker_ids(&self) -> impl Iterator<Item = Id> {
         self.open.iter().chain(&self.never).map(|open| open.id)
     }
@@ -316,8 +315,7 @@ impl Container {
             by_priority.remove(value);
         }
         self.recent.left(value.clone(), copy.insert, id);
-        // What left while this removal was open may matter for what it promises, which is yet to
-        // come.
+        // Values that left while this removal was open may matter for its future promise.
         self.forget_covers(call);
         if copy.returned < call {
             let (from, insert) = (copy.returned, copy.insert);
@@ -334,7 +332,8 @@ impl Container {
         Ok(Some(Taken { entry: copy, place }))
     }
 
-    /// What ended before every open removal was called, and before `needed`, is of no use any more.
+    /// Covers that ended before every open removal was called, and before `needed`, are no longer
+    /// needed.
     fn forget_covers(&mut self, needed: Time) {
         let first = self.open.first().map_or(NEVER, |open| open.call);
         let first = first.min(needed);
@@ -343,7 +342,7 @@ impl Container {
         }
     }
 
-    /// True where a promise about what is above `above` is about this value.
+    /// Whether a promise about values above `above` is about this value.
     fn concerns(&self, above: Option<&Value>, value: &Value) -> bool {
         match above {
             None => true,
@@ -375,8 +374,8 @@ impl Container {
         self.get(self.head).map_or(NEVER, |entry| entry.returned)
     }
 
-    /// The removal `id`, of what `insert` put in, was in time to find nothing above from `from` up
-    /// to now.
+    /// The removal `id` of the value of `insert` was in time to find nothing above it, from `from`
+    /// up to now.
     pub(super) fn promise(
         &mut self,
         id: Id,
@@ -406,7 +405,7 @@ impl Container {
         Ok(())
     }
 
-    /// True where the promise has a slot in which nothing is inside, or nothing that has not to be
+    /// Whether the promise has a slot in which no such value is inside, or only values that must be
     /// gone by then anyway.
     fn is_kept(&self, promise: &Promise) -> bool {
         let above = promise.above.as_ref();
@@ -427,8 +426,8 @@ impl Container {
         !slots.is_empty()
     }
 
-    /// What is inside in the first slot of a promise must have left by its last: that follows,
-    /// whatever slot it is. Deadlines of the queue ascend along the list, so none is set that is
+    /// Values that are inside in the first slot of a promise must have left by its last slot,
+    /// whichever slot it uses. Deadlines of the queue ascend along the list, so none is set that is
     /// earlier than one before.
     fn set_deadlines(&mut self, promise: &Promise) {
         let (first, last) = (promise.slots[0].0, promise.slots[promise.slots.len() - 1].1);
@@ -476,7 +475,7 @@ impl Container {
         Ok(())
     }
 
-    /// Looks at the promises that wait again: something has left, or a removal returned.
+    /// Checks the waiting promises again: a value has left, or a removal returned.
     pub(super) fn look_again(&mut self) -> Result<(), Clash> {
         if !self.late.is_empty() && !self.can_meet(self.late.keys().map(|late| late.0)) {
             let mut ids: Vec<Id> = self.taker_ids().collect();
@@ -505,7 +504,7 @@ impl Container {
         Ok(())
     }
 
-    /// An operation whose outcome is not known: what it may have done.
+    /// An operation of unknown outcome, with its possible effect.
     pub(super) fn unknown(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop> {
         match may {
             Some(Action::Insert(value)) => self.insert_lost(value, true),
@@ -533,7 +532,7 @@ impl Container {
         }
     }
 
-    /// True where nothing is inside, open or promised, as in a new container.
+    /// Whether nothing is inside, open or promised, as in a new container.
     pub(super) fn is_bare(&self) -> bool {
         self.by_value.is_empty()
             && self.open.is_empty()
@@ -571,7 +570,7 @@ impl Promise {
     }
 }
 
-/// Takes the slots from `from` up to `to` away; false where none were there.
+/// Subtracts the slots from `from` up to `to`; returns false if none were there.
 fn subtract(slots: &mut Slots, from: Time, to: Time) -> bool {
     if slots.iter().all(|&(a, b)| b <= from || a >= to) {
         return false;

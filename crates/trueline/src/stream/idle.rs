@@ -1,23 +1,24 @@
-//! Engines of objects and keys of which nothing is left: the oldest of them are forgotten.
+//! Engines of objects and keys that are back in their initial state: the oldest of them are
+//! forgotten.
 //!
-//! A stream may have any number of keys, each used for a moment. An engine of an object that is as
-//! a new one (see [`Engine::is_bare`](super::Engine)) decides nothing that a new engine would not
-//! decide, so it need not be kept. The last few are kept all the same, because they remember what
-//! left them last and explain a value that comes out twice.
+//! A stream may have any number of keys, each used briefly. An engine of an object that is as good
+//! as new (see [`Engine::is_bare`](super::Engine)) decides nothing that a new engine would not
+//! decide, so it need not be kept. The last few are kept all the same, because they remember the
+//! last removed values and can explain a value that is removed twice.
 //!
-//! Cost: O(1) an event; a number an engine that was ever there at the same time.
+//! Cost: O(1) per event; one number per engine that ever existed at the same time.
 
 use std::collections::VecDeque;
 
 /// How many engines are kept of which nothing is left.
 const KEPT: usize = if cfg!(test) { 1 } else { 1024 };
 
-/// Whose an engine is: the object, and the key where the specification tells keys apart.
+/// The owner of an engine: the object, and the key if the specification distinguishes keys.
 pub(super) type Owner = (u32, Option<u64>);
 
 #[derive(Default)]
 pub(super) struct Idle {
-    /// Engines that were at rest when they were put here, the one that waits longest first.
+    /// Engines that were at rest when they were added, the one that waits longest first.
     waiting: VecDeque<u32>,
     is_waiting: Vec<bool>,
     owners: Vec<Owner>,
@@ -41,14 +42,15 @@ impl Idle {
         }
     }
 
-    /// Nothing is left of what this engine watches.
+    /// The object of this engine is back in its initial state.
     pub(super) fn add(&mut self, engine: u32) {
         if !std::mem::replace(&mut self.is_waiting[engine as usize], true) {
             self.waiting.push_back(engine);
         }
     }
 
-    /// The engine that waits longest, where there are more than are kept. It waits no more.
+    /// The engine that waits longest, if there are more than are kept. It is removed from the
+    /// queue.
     pub(super) fn next(&mut self) -> Option<u32> {
         if self.waiting.len() <= KEPT {
             return None;
@@ -58,7 +60,7 @@ impl Idle {
         Some(engine)
     }
 
-    /// The engine is gone: its number may be used again. Whose it was.
+    /// The engine is gone and its number may be reused. Returns its owner.
     pub(super) fn forget(&mut self, engine: u32) -> Owner {
         self.free.push(engine);
         self.owners[engine as usize]

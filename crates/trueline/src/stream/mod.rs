@@ -2,10 +2,10 @@
 //! that can no longer matter.
 //!
 //! An `Engine` reads the events of one object, in order, as actions of its kind. At a return it
-//! reports that the history is a violation (`Clash`) only where the history up to there is one,
-//! whatever is still open; and at the end of the stream (`Engine::finish`) it has said so iff the
-//! whole history is one. What it holds is bounded by the operations that are open, unmatched, or
-//! overlap those; each file argues its rule:
+//! reports a violation (`Clash`) only if the history up to there is one, whatever is still open;
+//! and by the end of the stream (`Engine::finish`) it has reported one iff the whole history is
+//! one. Its memory is bounded by the operations that are open, unmatched, or overlap those; each
+//! file argues its rule:
 //!
 //! | file | decides | keeps |
 //! |---|---|---|
@@ -13,28 +13,28 @@
 //! | `priority_queue` | largest first | open operations, values inside, what left while an open removal ran |
 //! | `stack` | last in, first out | as above, and what left since a moment without an open pop |
 //! | `register` | reads and unique writes | values that an open or later read may still find |
-//! | `set` | keys, locks | open operations, keys that are not as at first, changes that are owed |
-//! | `snapshot` | snapshots, simple histories | open operations, a few that tell a violation |
-//! | `actions` | the same, straight from its text | four bits an open scan |
+//! | `set` | keys, locks | open operations, keys in another than their initial state, owed changes |
+//! | `snapshot` | snapshots, simple histories | open operations, a few that explain a violation |
+//! | `actions` | the same, directly from its text | four bits per open scan |
 //!
-//! The containers rest on the rules of `crate::monitor`, which are about complete histories. Two
-//! ideas carry them over.
+//! The containers use the rules of `crate::monitor`, which are about complete histories. Two ideas
+//! carry them over to streams.
 //!
 //! **Owed removals.** Often a value must have left by some moment, and only an operation that is
-//! open then can have taken it. Which one is not known before it returns, so the value gets a
+//! open then can have taken it. Which one is unknown before it returns, so the value gets a
 //! *deadline*: its removal must have been called before. Deadlines can be met iff each gets an open
-//! removal of its own that was called in time; as both are mere numbers, that is so iff the n-th
+//! removal of its own that was called in time; as both are numbers, that is so iff the n-th
 //! deadline is later than the n-th call, for every n. This is checked at every return, so a
-//! violation is found at the first return after which no deal is left.
+//! violation is found at the first return after which no assignment is left.
 //!
-//! **Values come again.** Values must be unique while they can be told apart: a value may be
-//! inserted again once its removal has returned, because whoever returns it from then on took the
-//! new one. A second insert before that is ambiguous, and `Stop::Unfit`; so is an operation that
-//! the kind has no word for.
+//! **Reused values.** Values must be unique as long as they can be confused: a value may be
+//! inserted again once its removal has returned, because an operation that returns it from then on
+//! took the new one. A second insert before that is ambiguous, and `Stop::Unfit`; so is an
+//! operation that the kind does not have.
 //!
-//! A specification that has no exact monitor is watched by the general search (`searched`).
+//! A specification without an exact monitor is watched by the general search (`searched`).
 //!
-//! Times are positions in the stream (64 bit); operations are known by numbers of the caller's.
+//! Times are positions in the stream (64 bit); operations are identified by numbers of the caller.
 
 mod actions;
 mod container;
@@ -68,7 +68,7 @@ type Id = u32;
 /// A position in the stream.
 type Time = u64;
 
-/// No operation: what an initial value was inserted by.
+/// No operation: stands for the insertion of an initial value.
 const NONE: Id = Id::MAX;
 /// Later than everything.
 const NEVER: Time = Time::MAX;
@@ -78,10 +78,10 @@ const NEVER: Time = Time::MAX;
 struct Clash {
     /// The operations, in no order; those that have not returned yet count as pending.
     operations: Vec<Id>,
-    /// True where operations that mattered are forgotten: the ones that are named need not be a
-    /// violation alone.
+    /// Whether relevant operations were forgotten: the named ones need not be a violation in
+    /// themselves.
     partial: bool,
-    /// The operation that is to blame and what is wrong with it, where that is told in a few words.
+    /// The operation to blame and the reason, if a few words suffice.
     reason: Option<Blame>,
 }
 
@@ -116,11 +116,11 @@ impl From<Clash> for Stop {
 
 /// An online monitor of one object.
 trait Engine: Send {
-    /// An operation is called. `may` is what it is if its outcome stays unknown; nothing for one
-    /// that only observes.
+    /// An operation is called. `may` is its effect if its outcome stays unknown; `None` for an
+    /// observer.
     fn call(&mut self, id: Id, at: Time, may: Option<&Action>) -> Result<(), Stop>;
 
-    /// An operation returns; `action` is what it did.
+    /// An operation returns; `action` is its effect.
     fn returns(&mut self, id: Id, at: Time, action: &Action) -> Result<(), Stop>;
 
     /// The outcome of an operation stays unknown: it is pending for ever.
@@ -129,39 +129,38 @@ trait Engine: Send {
     /// An operation is known not to have happened.
     fn fails(&mut self, id: Id, may: Option<&Action>) -> Result<(), Stop>;
 
-    /// Decides what was put off, as far as that is possible now: nothing has come for a while.
+    /// Decides what was deferred, as far as that is possible now: no event has arrived for a while.
     fn decide_deferred(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// An event could not be judged, and none that follows will be: decides what was put off before
-    /// it.
+    /// An event could not be judged, and no later one will be: decides what was deferred before it.
     fn give_up(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// The stream is over; what is open stays so.
+    /// The stream is over; open operations stay open.
     fn finish(&mut self) -> Result<(), Stop>;
 
-    /// True where nothing runs and nothing is inside, or nothing else than at first: once what was
-    /// put off is decided ([`Engine::rest`]), a new engine would decide what follows as this one
-    /// does. False where that is not known.
+    /// Whether no operation runs and the object is in its initial state: once everything deferred
+    /// is decided ([`Engine::rest`]), a new engine would decide later events as this one does.
+    /// False if that is unknown.
     fn is_bare(&self) -> bool {
         false
     }
 
-    /// Decides what was put off, all of it: nothing runs.
+    /// Decides everything deferred: no operation runs.
     fn rest(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// How many results were not judged since the contents at first were not known: see
+    /// How many results were not judged because the initial content was unknown: see
     /// [`forgiving_engine`].
     fn unjudged(&self) -> u64 {
         0
     }
 
-    /// Tells every operation that may still be named in a [`Clash`].
+    /// Passes every operation that a [`Clash`] may still name.
     fn mark(&self, keep: &mut dyn FnMut(Id));
 }
 
@@ -172,7 +171,7 @@ pub enum Algorithm {
     /// By the exact monitor of the specification's kind.
     #[default]
     Exact,
-    /// By saturation: what it reports is a violation, but it may miss one.
+    /// By saturation: every reported violation is one, but it may miss some.
     Saturate,
 }
 
@@ -193,13 +192,13 @@ fn engine(algorithm: Algorithm, kind: Kind, initial: &[Value]) -> Result<Box<dyn
     })
 }
 
-/// The engine of a kind for an object at rest whose state is not known. What was inside is ignored
-/// where it shows up: leaving out all operations of a value makes no violation. So such an engine
-/// reports nothing that is none, but may miss a value that comes out twice or from nowhere. Keys
-/// and locks have no such rule: there is no engine for them.
+/// The engine of a kind for an object at rest whose state is unknown. Operations on earlier content
+/// are ignored where they appear: leaving out all operations of a value makes no violation. So such
+/// an engine reports no false violation, but may miss a value that is removed twice or was never
+/// inserted. Keys and locks have no such rule: there is no engine for them.
 ///
-/// A container tells when what was inside is gone ([`Unknown`]): then all is judged as ever. Where
-/// inserts from before may still take effect (`lasts`) it never does.
+/// A container shows when the earlier content is gone ([`Unknown`]): from then on everything is
+/// judged. If earlier inserts may still take effect (`lasts`) that never happens.
 fn forgiving_engine(kind: Kind, lasts: bool) -> Result<Box<dyn Engine>, Stop> {
     Ok(match kind {
         Kind::Queue => Box::new(queue::Queue::forgiving(lasts)?),
@@ -213,16 +212,16 @@ fn forgiving_engine(kind: Kind, lasts: bool) -> Result<Box<dyn Engine>, Stop> {
     })
 }
 
-/// Contents that nobody knows, of an object that was not watched from the beginning.
+/// Unknown content of an object that was not watched from the beginning.
 ///
-/// **When they are gone.** At some moment of the interval of an empty result nothing was inside, so
-/// whatever was there at first had left. In a queue whatever was there at first leaves before a
-/// value that came in later. So a removal that is called after the return of such an operation took
-/// nothing of it. One that was called before may have.
+/// **When it is gone.** At some moment of the interval of an empty result nothing was inside, so
+/// all initial content had left. In a queue the initial content leaves before a value that was
+/// inserted later. So a removal that is called after the return of such an operation took none of
+/// it. One that was called before may have.
 struct Unknown {
-    /// A removal that was called before this may have taken something of it.
+    /// A removal that was called before this may have taken some of it.
     gone: Time,
-    /// Something may come in of which nobody knows.
+    /// Unknown values may still be inserted.
     lasts: bool,
     unjudged: u64,
 }
@@ -235,15 +234,14 @@ impl Unknown {
         Unknown { gone: NEVER, lasts, unjudged: 0 }
     }
 
-    /// An operation returned now that tells that it is gone.
+    /// An operation returned now which shows that it is gone.
     fn is_gone(&mut self, at: Time) {
         if !self.lasts {
             self.gone = self.gone.min(at);
         }
     }
 
-    /// Whether a removal that was called then may have taken something of it: it is not judged
-    /// then.
+    /// Whether a removal that was called then may have taken some of it, and so is not judged.
     fn explains(&mut self, call: Time) -> bool {
         let explains = call < self.gone;
         self.unjudged += u64::from(explains);
@@ -251,7 +249,7 @@ impl Unknown {
     }
 }
 
-/// In the place of an engine that was forgotten. It takes no memory, and no event reaches it.
+/// Replaces an engine that was forgotten. It takes no memory, and receives no events.
 struct Forgotten;
 
 impl Engine for Forgotten {
@@ -278,12 +276,12 @@ impl Engine for Forgotten {
     fn mark(&self, _: &mut dyn FnMut(Id)) {}
 }
 
-/// The error for a word of another kind.
+/// The error for an action of another kind.
 fn strange(action: &Action) -> Stop {
     Stop::Unfit(format!("{action:?} is no word for this kind of object"))
 }
 
-/// The error for a value that goes in while it may still be inside.
+/// The error for a value that is inserted while it may still be inside.
 fn ambiguous(value: &Value) -> Stop {
     Stop::Unfit(format!("the value {value} is put in again while it may still be inside"))
 }

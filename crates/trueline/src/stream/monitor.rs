@@ -1,6 +1,6 @@
-//! The monitor of a stream of events: checks that they follow the rules of a history, hands them to
-//! the engine of their object, or of their key where the specification tells keys apart, and
-//! explains what it finds.
+//! The monitor of a stream of events: checks that they follow the rules of a history, passes them
+//! to the engine of their object, or of their key if the specification distinguishes keys, and
+//! explains violations.
 
 mod explain;
 
@@ -26,9 +26,9 @@ const TRIAL: usize = if cfg!(test) { 5 } else { 200 };
 pub enum Stopped<Op, Ret> {
     /// The history up to here is a violation, whatever comes.
     Violation(Box<Violation<Op, Ret>>),
-    /// Nothing is known from here on: the exact monitor does not decide such histories, and why.
+    /// Undecided from here on: the exact monitor does not decide such histories; with the reason.
     Unknown(String),
-    /// The event does not fit: a return without a call, say.
+    /// The event is invalid: a return without a call, for example.
     Input(Error),
 }
 
@@ -41,7 +41,7 @@ pub struct Violation<Op, Ret> {
     pub outcome: Outcome,
 }
 
-/// What was seen so far.
+/// The counts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Events.
@@ -50,9 +50,9 @@ pub struct Tally {
     pub operations: u64,
     /// Operations that are open now.
     pub open: u64,
-    /// Operations that are held in memory now.
+    /// Operations that are in memory now.
     pub held: u64,
-    /// The most that were ever held.
+    /// The largest number of operations in memory.
     pub most_held: u64,
 }
 
@@ -62,12 +62,12 @@ pub struct Monitor<S: Spec> {
     canonical: Canonical<S::Op, S::Ret>,
     algorithm: Algorithm,
     engines: Vec<Box<dyn Engine>>,
-    /// Which engine decides what: by object, and by the key that the specification tells.
+    /// Which engine decides what: by object, and by the specification's key.
     engine_of: HashMap<(u32, Option<u64>), u32, FixedState>,
     /// Engines of which nothing is left.
     idle: Idle,
     parts: Vec<Part>,
-    /// Of each object, whether its operations touch one key each; nothing before the first.
+    /// For each object, whether its operations touch one key each; `None` before the first.
     are_split: Vec<Option<bool>>,
     processes: Vec<Value>,
     /// The open operation of each process.
@@ -77,14 +77,14 @@ pub struct Monitor<S: Spec> {
     tally: Tally,
     /// Started from a state that is not known.
     is_forgiving: bool,
-    /// Inserts from before may still take effect.
+    /// Earlier inserts may still take effect.
     forgives_for_ever: bool,
     /// The first operations, until the claim has been tested.
     trial: Option<Vec<Id>>,
 }
 
 impl<S: Spec> Monitor<S> {
-    /// A monitor; the error says why there is no exact one for this specification.
+    /// A monitor; an error says why there is no exact one for this specification.
     pub fn new(spec: S) -> Result<Monitor<S>, WatchError> {
         let canonical = spec.canonical().ok_or(
             "no exact monitor is known for this specification: expected a register, queue, stack, priority queue, set, \
@@ -111,7 +111,7 @@ impl<S: Spec> Monitor<S> {
         })
     }
 
-    /// Decides by another algorithm; to be said before the first object.
+    /// Selects another algorithm; call it before the first event.
     pub fn decided_by(mut self, algorithm: Algorithm) -> Monitor<S> {
         self.algorithm = algorithm;
         self
@@ -126,14 +126,14 @@ impl<S: Spec> Monitor<S> {
 
     /// The number of a new object.
     pub fn object(&mut self, part: Part) -> Result<u32, WatchError> {
-        // What cannot be watched at all is said at once.
+        // A specification that cannot be watched is reported at once.
         self.fresh_engine()?;
         self.parts.push(part);
         self.are_split.push(None);
         Ok(self.parts.len() as u32 - 1)
     }
 
-    /// An engine for an object, or for a key of it, of which nothing was seen.
+    /// An engine for a new object, or for a new key of it.
     fn fresh_engine(&self) -> Result<Box<dyn Engine>, String> {
         let engine = match self.is_forgiving {
             true => forgiving_engine(self.canonical.kind, self.forgives_for_ever),
@@ -148,7 +148,7 @@ impl<S: Spec> Monitor<S> {
     /// The number of the engine that decides an operation.
     fn engine_for(&mut self, part: u32, op: &S::Op) -> Result<u32, String> {
         let key = match self.canonical.kind {
-            // These engines tell keys apart themselves.
+            // These engines distinguish keys themselves.
             Kind::Set | Kind::Mutex | Kind::Snapshot => None,
             _ => self.spec.partition(op),
         };
@@ -171,7 +171,7 @@ impl<S: Spec> Monitor<S> {
         Ok(number)
     }
 
-    /// What was seen so far.
+    /// The counts so far.
     pub fn tally(&self) -> Tally {
         let open = self.open.iter().filter(|&&id| id != NONE).count() as u64;
         Tally { open, held: self.records.len() as u64, ..self.tally }
@@ -191,7 +191,7 @@ impl<S: Spec> Monitor<S> {
         monitor_name(self.canonical.kind)
     }
 
-    /// True where the process has an open operation.
+    /// Whether the process has an open operation.
     pub fn is_open(&self, process: u32) -> bool {
         self.open[process as usize] != NONE
     }
@@ -202,8 +202,8 @@ impl<S: Spec> Monitor<S> {
         self.records.get(id).map(|record| &record.op)
     }
 
-    /// The open operation of a process turns out to be this one: its result says more than its call
-    /// did.
+    /// Replaces the open operation of a process: its result shows that it is another one than its
+    /// call suggested.
     pub(crate) fn correct(
         &mut self,
         process: u32,
@@ -227,7 +227,7 @@ impl<S: Spec> Monitor<S> {
         Ok(())
     }
 
-    /// The next event of the stream. After an error nothing more can be said.
+    /// The next event of the stream. After an error the monitor cannot continue.
     pub fn event(
         &mut self,
         process: u32,
@@ -260,7 +260,7 @@ impl<S: Spec> Monitor<S> {
                 let shown = self.spec.show(&record.op, record.result.as_ref());
                 let why = format!("the monitor does not support {shown}");
                 if !self.spec.observes(&record.op, record.result.as_ref()) {
-                    // What it has changed may explain what seems a violation.
+                    // Its effect may explain what seems to be a violation.
                     return Err(Stopped::Unknown(why));
                 }
                 Err(Stop::Unfit(why))
@@ -279,16 +279,16 @@ impl<S: Spec> Monitor<S> {
         Ok(())
     }
 
-    /// Nothing has come for a while: decides what was put off, as far as that is possible.
+    /// No event has arrived for a while: decides what was deferred, as far as that is possible.
     pub fn decide_deferred(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
         let stop = self.engines.iter_mut().try_for_each(|engine| engine.decide_deferred());
         stop.map_err(|stop| self.stopped(stop))
     }
 
-    /// The stream is over; what is open stays open.
+    /// The stream is over; open operations stay open.
     pub fn finish(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
         self.test_claim()?;
-        // A violation of one object counts, even if nothing can be said of another.
+        // A violation of one object counts, even if another object is undecided.
         let mut unfit = None;
         for number in 0..self.engines.len() {
             match self.engines[number].finish() {
@@ -300,9 +300,9 @@ impl<S: Spec> Monitor<S> {
         unfit.map_or(Ok(()), |why| Err(Stopped::Unknown(why)))
     }
 
-    /// Forgets everything and starts again while nothing runs: from the initial state, or from one
-    /// that is not known, where operations on values that were inside are ignored. The error says
-    /// why that is not possible.
+    /// Forgets everything and starts again while no operation runs: from the initial state, or from
+    /// an unknown one, in which operations on earlier content are ignored. An error says why that
+    /// is impossible.
     pub fn restart(&mut self, state_is_known: bool) -> Result<(), WatchError> {
         self.open.fill(NONE);
         self.records = Records::new();
@@ -318,20 +318,19 @@ impl<S: Spec> Monitor<S> {
         Ok(())
     }
 
-    /// True where an operation only looks, whatever it finds.
+    /// Whether an operation is an observer, whatever its result.
     pub fn observes(&self, op: &S::Op) -> bool {
         self.spec.observes(op, None)
     }
 
-    /// How many results were not judged since the start, where that was from a state that is not
-    /// known.
+    /// How many results were not judged since a start from an unknown state.
     pub fn unjudged(&self) -> u64 {
         self.engines.iter().map(|engine| engine.unjudged()).sum()
     }
 
-    /// As [`Monitor::restart`] from a state that is not known, while operations whose outcome stays
-    /// unknown may still take effect: removals may take what comes in later, so that a process of
-    /// their own calls them again; what inserts bring in nobody knows.
+    /// As [`Monitor::restart`] from an unknown state, while operations of unknown outcome may still
+    /// take effect: removals may take later values, so processes of their own call them again; the
+    /// values of such inserts are unknown.
     pub fn restart_behind(
         &mut self,
         process: u32,
@@ -420,11 +419,10 @@ impl<S: Spec> Monitor<S> {
         self.rest(engine as u32)
     }
 
-    /// An operation of this engine's is over: forgets the engines that have been at rest for
-    /// longest.
+    /// An operation of this engine is over: forgets the engines that have been at rest for longest.
     fn rest(&mut self, engine: u32) -> Result<(), Stopped<S::Op, S::Ret>> {
-        // What was inside at first is not there in an empty container. Sets and locks tell when
-        // they are as at first.
+        // Initial values are not in an empty container. Sets and locks show when they are in their
+        // initial state.
         let is_empty_at_first = self.canonical.initial.is_empty()
             || matches!(self.canonical.kind, Kind::Set | Kind::Mutex);
         // The claim is tested on operations that one engine decides.
@@ -453,8 +451,8 @@ impl<S: Spec> Monitor<S> {
         });
     }
 
-    /// Tests the claim of the specification to be of a kind, on those of the first operations that
-    /// one engine decides.
+    /// Tests the specification's claim to be of a kind, on the first operations that one engine
+    /// decides.
     fn test_claim(&mut self) -> Result<(), Stopped<S::Op, S::Ret>> {
         let Some(mut trial) = self.trial.take() else { return Ok(()) };
         let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);
@@ -479,13 +477,13 @@ pub(super) fn call_within_call(process: &Value, shown: &str, at: Position) -> Er
     Error::at(at, message)
 }
 
-/// A process ends a call, in the way that `what` says, and has none.
+/// The error for a process that ends a call, as `what` describes, without having one.
 pub(super) fn event_without_call(process: &Value, what: &str, at: Position) -> Error {
     let message = format!("process {process} {what} without an open call: expected a call first");
     Error::at(at, message)
 }
 
-/// What an operation is while its outcome is unknown; nothing where it only observes.
+/// The effect of an operation while its outcome is unknown; `None` for an observer.
 fn may<S: Spec>(
     spec: &S,
     canonical: &Canonical<S::Op, S::Ret>,
@@ -496,7 +494,7 @@ fn may<S: Spec>(
     }
     match ((canonical.action)(op, None), canonical.kind) {
         (Some(action), _) => Ok(Some(action)),
-        // It may be a removal, so it has to be taken for one. At the end it will have to be told.
+        // It may be a removal, so it counts as one; its result decides at the end.
         (None, Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::MinPriorityQueue) => {
             Ok(Some(Action::RemoveUnknown))
         }

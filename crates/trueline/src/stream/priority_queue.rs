@@ -1,19 +1,19 @@
 //! The priority queue, online: largest (or smallest) first. Values are their own priorities, so
 //! there are no ties.
 //!
-//! By [`crate::monitor::priority_queue`] a complete history is linearizable iff no value comes from
-//! nowhere or twice, each removal of x has a slot, at or after the call of x's insert, that no
-//! cover of a higher value contains, and each empty result has one that no cover contains. Both are
-//! promises: see [`super::container`], which also argues what is kept. That an open removal is
-//! dealt to a value y makes a promise of its own, about what is above y; it is kept in the slot for
-//! whose sake y had to leave, since there nothing above the promised value, let alone above y, is
-//! inside.
+//! By [`crate::monitor::priority_queue`] a complete history is linearizable iff each removed value
+//! was inserted and is removed once, each removal of x has a slot, at or after the call of x's
+//! insert, that no cover of a higher value contains, and each empty result has one that no cover
+//! contains. Both are promises: see [`super::container`], which also argues what is kept. Assigning
+//! an open removal to a value y makes a promise of its own, about values above y. It is kept in the
+//! slot for whose sake y had to leave, since nothing above the promised value, let alone above y,
+//! is inside there.
 //!
-//! **Found when** a promise has no slot left, or not enough open removals: mostly at the return of
+//! **Found when** a promise has no slot left, or too few open removals: usually at the return of
 //! the removal itself, at the latest when the removals that were open then have returned, or at the
 //! end.
 //!
-//! Cost: O(log n) an operation for n values inside, plus the number of higher values that overlap
+//! Cost: O(log n) per operation for n values inside, plus the number of higher values that overlap
 //! the removal.
 
 use super::container::{Contained, Container};

@@ -1,22 +1,22 @@
 //! The queue, online: first in, first out.
 //!
-//! By [`crate::monitor::queue`] a complete history is a violation iff a value comes from nowhere or
-//! twice, an empty result is covered, or some a and b have enq(a) before enq(b) and deq(b) before
-//! deq(a). Empty results are promises: see [`super::container`]. The last rule is looked at when
-//! deq(b) returns: every value a inside, whose enqueue returned before that of b was called, must
-//! be in the hands of an open dequeue. So it gets a deadline: now. Later dequeues only set later
-//! deadlines, so the first counts; values get theirs in the order of the returns of their enqueues,
-//! so those with a deadline are the first of the list, and their deadlines ascend.
+//! By [`crate::monitor::queue`] a complete history is a violation iff a removed value was never
+//! inserted or is removed twice, an empty result is covered, or some a and b have enq(a) before
+//! enq(b) and deq(b) before deq(a). Empty results are promises: see [`super::container`]. The last
+//! rule is checked when deq(b) returns: every value a inside whose enqueue returned before that of
+//! b was called must be taken by an open dequeue. So it gets a deadline: now. Later dequeues only
+//! set later deadlines, so the first counts. Values get deadlines in the order of the returns of
+//! their enqueues, so those with a deadline are the first of the list, and their deadlines ascend.
 //!
 //! **Found when** the return of a dequeue leaves more values with a deadline than open dequeues
 //! that were called in time for them: without empty results that is the first prefix that is a
-//! violation. With them it may come later, where deadlines and promises compete for the same open
+//! violation. With them it may be later, if deadlines and promises compete for the same open
 //! dequeues: at the latest when these have returned, or at the end.
 //!
-//! **Kept**: values inside, open operations, waiting promises. A value that has left is forgotten:
-//! as 'a' it was dequeued in time, as 'b' it has set its deadlines.
+//! **Kept**: values inside, open operations, waiting promises. A removed value is forgotten: as 'a'
+//! it was dequeued in time, as 'b' it has set its deadlines.
 //!
-//! Cost: O(1) an operation, plus the number of open dequeues that overlap wrongly ordered values.
+//! Cost: O(1) per operation, plus the number of open dequeues that overlap wrongly ordered values.
 
 use super::container::{Contained, Container, NIL};
 use super::{Clash, Id, NEVER, Stop, Time};
@@ -64,12 +64,12 @@ impl Contained for Queue {
             fresh => self.container.entry(fresh).next,
         };
         let Some(taken) = self.container.take(id, call, at, value)? else { return Ok(()) };
-        // What was inside at first was in before this value, and left before it.
+        // Initial values were inside before this value, and left before it.
         self.container.unknown_is_gone(at);
         if self.fresh == taken.place && taken.entry.returned != NEVER {
             self.fresh = fresh_next;
         }
-        // Everything whose enqueue returned before this one's was called had to be taken by now.
+        // Every value whose enqueue returned before this one's was called must be taken by now.
         let entry = &taken.entry;
         while self.fresh != NIL && self.container.entry(self.fresh).returned < entry.call {
             let next = self.container.entry(self.fresh).next;

@@ -1,18 +1,18 @@
-//! The last values that have left a container, remembered to tell 'twice' from 'never'.
+//! The last removed values of a container, remembered to distinguish 'twice' from 'never'.
 
 use std::collections::VecDeque;
 
 use super::{Clash, Id, NONE};
 use crate::value::Value;
 
-/// Values with who put them in and who took them out, the oldest first.
+/// Values with their insert and their removal, the oldest first.
 pub(super) struct Recent {
     values: VecDeque<(Value, Id, Id)>,
     most: usize,
 }
 
 impl Recent {
-    /// Remembers so many at the most.
+    /// Remembers at most this many.
     pub(super) fn new(most: usize) -> Recent {
         Recent { values: VecDeque::new(), most }
     }

@@ -1,9 +1,9 @@
 //! The operations that may still be named in an explanation.
 //!
-//! Engines know operations by number and never say that they need one no more. They are asked now
-//! and then, when the records have doubled ([`Records::sweep`]): what is not marked then is
-//! dropped, and its number is used again. So each record costs O(1), and there are at most twice as
-//! many as are needed.
+//! Engines refer to operations by number and never report that they no longer need one. From time
+//! to time, when the number of records has doubled, they mark the ones they need
+//! ([`Records::sweep`]); unmarked ones are dropped, and their numbers reused. So each record costs
+//! O(1), and there are at most twice as many as are needed.
 
 use super::{Id, NEVER, NONE, Time};
 use crate::history::{History, Operation, PENDING, Part};
@@ -39,7 +39,7 @@ impl<O: Clone, R: Clone> Records<O, R> {
         Records { all: Vec::new(), free: Vec::new(), sweep_at: FEW, marks: Vec::new() }
     }
 
-    /// How many operations are held.
+    /// How many operations are in memory.
     pub(super) fn len(&self) -> usize {
         self.all.len() - self.free.len()
     }
@@ -74,7 +74,7 @@ impl<O: Clone, R: Clone> Records<O, R> {
         self.len() >= self.sweep_at
     }
 
-    /// Drops what `mark` does not name.
+    /// Drops the records that `mark` does not name.
     pub(super) fn sweep(&mut self, mark: impl FnOnce(&mut dyn FnMut(Id))) {
         self.marks.clear();
         self.marks.resize(self.all.len().div_ceil(64), 0);

@@ -1,30 +1,30 @@
 //! The register with unique writes, online.
 //!
 //! By [`crate::monitor::register`] each value has a cluster, its write and its reads, with f the
-//! first return in it and s the last call. Written out, the rule of the zones is symmetric: v and w
-//! clash iff
+//! first return in it and s the last call. The rule of the zones is symmetric: v and w clash iff
 //!
 //! > s(w) > f(v) and s(v) > f(w)
 //!
-//! (each was certainly there before the other was there for the last time). A return changes one
-//! cluster: f is set once, s grows. The change is checked against all clusters that are kept, so a
-//! violation is found at the first return that makes the history one.
+//! (each was certainly there before the last time that the other was). A return changes one
+//! cluster: f is set once, s grows. The change is checked against all kept clusters, so a violation
+//! is found at the first return that makes the history one.
 //!
-//! **Forgetting.** Let m be the first call among the open reads (now, where there are none). A
-//! cluster v is *over* if some other w has s(w) > f(v) and f(w) < m: whoever reads v from here on
-//! was called at or after m > f(w), so v clashes with w. Then v is dropped, and a read of a value
-//! that is not there is a violation. All that are over are dropped at once, which makes it exact:
-//! let a kept w' clash later with a dropped v, by a read that was called at c >= m, so c > f(v) and
-//! s(v) > f(w'). If f(v) < m, then w' was over because of v, and not kept. Else v was dropped for
-//! some w with f(w) < m <= f(v) < s(w); v and w did not clash, so f(w') < s(v) <= f(w) < s(w), and
-//! c > f(w): w' clashes with w too, and if w is dropped later then w' is over because of w. A value
-//! that was dropped may be written again.
+//! **Forgetting.** Let m be the first call among the open reads (now, if there are none). A cluster
+//! v is *over* if some other w has s(w) > f(v) and f(w) < m: an operation that reads v from here on
+//! was called at or after m > f(w), so v clashes with w. Then v is dropped, and a read of a missing
+//! value is a violation. All clusters that are over are dropped at once, which makes it exact. Let
+//! a kept w' clash later with a dropped v, by a read that was called at c >= m, so c > f(v) and
+//! s(v) > f(w'). If f(v) < m, then w' was over because of v, and not kept. Otherwise v was dropped
+//! for some w with f(w) < m <= f(v) < s(w); v and w did not clash, so f(w') < s(v) <= f(w) < s(w),
+//! and c > f(w): w' clashes with w too, and if w is dropped later then w' is over because of w. A
+//! dropped value may be written again.
 //!
-//! So what is kept is open writes (those of unknown outcome, too), the current value, and what was
-//! there since the first open read was called. Sweeps are made when the clusters have doubled.
+//! So open writes are kept (also those of unknown outcome), the current value, and the values that
+//! were there since the first open read was called. Sweeps happen when the number of clusters has
+//! doubled.
 //!
-//! Cost: O(log k) a return for k clusters that are kept, and as many steps as clusters overlap the
-//! one that changes.
+//! Cost: O(log k) per return for k kept clusters, plus as many steps as clusters overlap the one
+//! that changes.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -44,9 +44,9 @@ struct Cluster {
     write: Id,
     first_returned: Id,
     last_called: Id,
-    /// Its place in the list of those with a return; [`UNSEEN`] where there is none yet.
+    /// Its place in the list of those with a return; [`UNSEEN`] if it has none yet.
     place: usize,
-    /// The last call while there is no place.
+    /// The last call while it has no place.
     last_call: Time,
 }
 
@@ -69,9 +69,9 @@ pub(super) struct Register {
     /// Open reads, by call.
     reads: Vec<(Time, Id)>,
     sweep_at: usize,
-    /// What is over: the value, its write, and what was written after it.
+    /// Clusters that are over: the value, its write, and the operations on a later value.
     recent: VecDeque<(Value, [Id; 2], [Id; 3])>,
-    /// What it held at first is not known.
+    /// The initial value is unknown.
     forgiving: bool,
     unjudged: u64,
 }
@@ -171,10 +171,10 @@ impl Register {
         Ok(())
     }
 
-    /// Forgets what is over.
+    /// Forgets clusters that are over.
     fn sweep(&mut self) {
         let first_open = self.reads.first().map_or(NEVER, |read| read.0);
-        // The two latest last calls among what returned before then.
+        // The two latest last calls among the clusters that returned before then.
         let (mut latest, mut by, mut second) = (0, UNSEEN, 0);
         for (place, zone) in self.zones.iter().enumerate() {
             if zone.first_return < first_open {
@@ -259,7 +259,7 @@ impl Engine for Register {
                 self.seen(value, id, call, at)?;
             }
             Action::Write(value) => {
-                // One that was read already has its first return; its call counts from the
+                // If it was read already it has its first return; its call counts from the
                 // beginning.
                 if let Some(cluster) = self.clusters.get(value)
                     && cluster.place == UNSEEN

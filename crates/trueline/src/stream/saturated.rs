@@ -1,9 +1,9 @@
 //! Saturation as an engine of streams: sound at every return, and it forgets matches, but it may
 //! miss a violation.
 //!
-//! [`crate::saturate`] explains the algorithm. Here its numbers for operations, which are never
-//! used twice, are kept beside ours, which are. A set is not told of lookups before they return, so
-//! it is left to the exact engine.
+//! [`crate::saturate`] explains the algorithm. Its numbers of operations, which are never reused,
+//! are mapped to ours, which are. A set does not report lookups before they return, so it uses the
+//! exact engine.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::value::Value;
 
 pub(super) struct Saturated {
     monitor: Saturate,
-    /// Our number of each operation that is remembered, by theirs, which are given out in order.
+    /// Our number of each remembered operation, by saturation's number, which ascend.
     ours: BTreeMap<u64, Id>,
     open: Vec<(Id, u64)>,
     next: u64,
-    /// Operations beyond which it is asked what it remembers.
+    /// At this many operations, saturation is queried for those that it remembers.
     sweep_at: usize,
 }
 
@@ -62,7 +62,7 @@ impl Saturated {
         Some(self.open.remove(at).1)
     }
 
-    /// Drops the numbers of what was forgotten.
+    /// Drops the numbers of forgotten operations.
     fn sweep(&mut self) {
         if self.ours.len() < self.sweep_at {
             return;

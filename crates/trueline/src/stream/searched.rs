@@ -1,19 +1,19 @@
-//! The monitor of a stream for specifications of which no exact monitor is known: the general
-//! search, carried on from return to return.
+//! The monitor of a stream for specifications without an exact monitor: the general search, carried
+//! on from return to return.
 //!
-//! Of each object it holds the *configurations* that explain what was seen: a state, and which of
-//! the open operations have taken effect already, with which results. A return keeps those in which
-//! the operation took effect with its result, and in the others lets open operations take effect,
-//! in every order, until it did (Lowe's just-in-time linearization, *Testing for linearizability*,
-//! 2017). No order explains the history once none is left.
+//! For each object it keeps the *configurations* that explain the events so far: a state, and which
+//! of the open operations have already taken effect, with which results. A return keeps those in
+//! which the operation took effect with its result, and in the others lets open operations take
+//! effect, in every order, until it did (Lowe's just-in-time linearization, *Testing for
+//! linearizability*, 2017). When none is left, no order explains the history.
 //!
-//! **Windows.** Operations are kept for the explanation alone. While nothing is open the window may
-//! end: what follows starts from the states that are possible then. A violation is searched for
-//! again in its window, by the search that decides whole histories, and told by that one.
+//! **Windows.** Operations are kept only for the explanation. While nothing is open the window may
+//! end: later events start from the states that are possible then. A violation is searched for
+//! again in its window by the search that decides whole histories, which explains it.
 //!
 //! Memory: the configurations, of which there are at most [`MOST`] (beyond, the stream is
 //! undecided), and for each object a window of at most [`LONGEST`] operations (beyond, its
-//! operations are forgotten and only named no more).
+//! operations are forgotten and no longer named).
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -37,14 +37,14 @@ const MOST: usize = if cfg!(test) { 200 } else { 100_000 };
 const SHORT: usize = if cfg!(test) { 4 } else { 64 };
 /// Operations after which a window is forgotten although something is open.
 const LONGEST: usize = if cfg!(test) { 12 } else { 4096 };
-/// Steps that finding the violation again may take.
+/// Maximum steps for finding the violation again.
 const EXPLAIN: u64 = 20_000_000;
 
-/// A way in which everything that was seen may have happened.
+/// One possible explanation of the events so far.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Configuration {
     state: OpaqueState,
-    /// The open operations that have taken effect, by number, with their results; none where the
+    /// The open operations that have taken effect, by number, with their results; `None` if the
     /// outcome stays unknown.
     done: Vec<(Id, Option<Value>)>,
 }
@@ -60,7 +60,7 @@ impl Configuration {
 /// One object of the stream.
 struct Object {
     configurations: Configurations,
-    /// Open operations, those whose outcome stays unknown among them.
+    /// Open operations, including those of unknown outcome.
     open: Vec<Id>,
     /// The operations of the window that returned.
     window: Vec<Id>,
@@ -68,7 +68,7 @@ struct Object {
     start: Vec<OpaqueState>,
     /// True for the first window, which begins with the stream.
     is_first: bool,
-    /// True where operations of the window are forgotten.
+    /// Whether operations of the window are forgotten.
     is_cut: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Searched {
     processes: Vec<Value>,
     /// The open operation of each process.
     open: Vec<Id>,
-    /// Operations that stay open for ever, since nobody knows their outcome.
+    /// Operations of unknown outcome, which stay open for ever.
     lost: HashSet<Id, FixedState>,
     records: Records<OpaqueOp, Value>,
     at: Time,
@@ -106,7 +106,7 @@ impl Searched {
         &self.records.peek(id).expect("an open operation is held").op
     }
 
-    /// The configurations in which the operation has returned with the result; none where there are
+    /// The configurations in which the operation has returned with the result; `None` if there are
     /// too many.
     fn after(&self, object: &Object, id: Id, result: &Value) -> Option<Configurations> {
         let (mut after, mut seen) = (Configurations::default(), Configurations::default());
@@ -142,7 +142,7 @@ impl Searched {
         Some(after)
     }
 
-    /// The configurations in which an open operation has taken effect, which it has not yet.
+    /// The configurations in which an open operation that has not taken effect yet has done so.
     fn taken(&self, from: &Configuration, id: Id, place: usize) -> Vec<Configuration> {
         let op = self.op(id);
         let results = match self.lost.contains(&id) {
@@ -173,7 +173,7 @@ impl Searched {
         }
     }
 
-    /// What is left after an operation was dealt with: a violation where that is nothing.
+    /// Stores the configurations after an operation: a violation if there are none.
     fn keep(&mut self, number: usize, left: Configurations, at: Position) -> Result<(), Ends> {
         if left.is_empty() {
             return Err(self.violation(number, at));
@@ -246,7 +246,7 @@ impl Searched {
         outcome
     }
 
-    /// The violation without a story, where there were not steps enough to find it again.
+    /// The violation without an explanation, if the steps did not suffice to find it again.
     fn or_untold(&self, outcome: Outcome, history: &History<OpaqueOp, Value>) -> Outcome {
         match &outcome.verdict {
             Verdict::Unknown(unknown) if matches!(unknown.reason, Reason::Exhausted(_)) => {
@@ -256,7 +256,7 @@ impl Searched {
         }
     }
 
-    /// The violation where the operations before are forgotten.
+    /// The violation if the earlier operations are forgotten.
     fn cut(&self, history: &History<OpaqueOp, Value>) -> Outcome {
         let states =
             vec!["what earlier operations, which are no longer in memory, had left".into()];
@@ -419,13 +419,13 @@ impl Judge for Searched {
     }
 }
 
-/// A specification that goes on from where a window began.
+/// A specification that continues from the start of a window.
 struct Resumed<'a> {
     spec: &'a Opaque,
     start: &'a [OpaqueState],
 }
 
-/// A state of [`Resumed`]; none before its first operation.
+/// A state of [`Resumed`]; `None` before its first operation.
 type Later = Option<OpaqueState>;
 
 impl Spec for Resumed<'_> {

@@ -1,28 +1,28 @@
 //! The set, key by key, and the lock, online. Values may repeat.
 //!
-//! [`crate::monitor::set`] sweeps over the events of one key, keeps its state, and puts every
-//! change off until an operation returns that needs it; then the open add (remove) that returns
-//! first makes the change. Online it is not known which one that will be, nor whether an open add
-//! will turn out to have changed anything. So the change is made *on credit*: it is owed by some
-//! operation that is open now. When an add that changed something returns, it pays the first debt
-//! that was made after its call, as in the offline sweep, where it would have been the first to
-//! return of those open then; only if there is none does it make a change of its own. So the states
-//! are those of the offline sweep, at every moment, and the history is a violation iff a debt can
-//! not be paid: debts are deadlines for calls, and the open adds (removes) must meet them (see
-//! [`super`]). An operation of unknown outcome may pay at any time, or never.
+//! [`crate::monitor::set`] sweeps over the events of one key, tracks its state, and defers every
+//! change until an operation returns that needs it; then the open add (remove) that returns first
+//! makes the change. Online it is unknown which one that will be, and whether an open add will have
+//! changed anything. So the change is made *on credit*: some operation that is open now owes it.
+//! When an add that changed something returns, it pays the first debt that was made after its call.
+//! In the offline sweep it would have been the first to return of those open then. Only if there is
+//! no debt does it make a change of its own. So the states are those of the offline sweep, at every
+//! moment, and the history is a violation iff a debt cannot be paid: debts are deadlines for calls,
+//! and the open adds (removes) must meet them (see [`super`]). An operation of unknown outcome may
+//! pay at any time, or never.
 //!
-//! A lookup is fine if the state was right at some time since its call: it is enough to know when
-//! the state was left last.
+//! A lookup is correct if the state was right at some time since its call: it is enough to know
+//! when the state last changed.
 //!
-//! **Found when** an operation returns and the debts can not be met any more: the first return that
+//! **Found when** an operation returns and the debts can no longer be met: the first return that
 //! makes the history a violation.
 //!
-//! **Kept**: of a key its state, its debts and what is open; nothing where nothing is open, no
-//! lookup is that was called before it came to rest (whose key is told at its return), and the
-//! state is the initial one. For explanations a key holds its operations since nothing of it was
-//! open, at most [`LOG`].
+//! **Kept**: for a key its state, its debts and its open operations. Nothing is kept of a key if no
+//! operation on it is open, its state is the initial one, and no open lookup was called before it
+//! came to rest (a lookup's key is known only at its return). For explanations a key keeps its
+//! operations since none of it was open, at most [`LOG`].
 //!
-//! Cost: O(1) an operation, plus the number of operations that are open on the key.
+//! Cost: O(1) per operation, plus the number of operations that are open on the key.
 
 use std::collections::VecDeque;
 
@@ -41,13 +41,13 @@ const LOG: usize = 1024;
 #[derive(Clone, Default)]
 struct Key {
     present: bool,
-    /// When the state was absent, present for the last time: the event before which it changed.
+    /// When the state was last absent, and last present: the event before which it changed.
     left: [Time; 2],
-    /// Open removes, adds, by call: what changes from present, from absent.
+    /// Open removes and adds, by call: the operations that change from present, and from absent.
     open: [SmallVec<[(Time, Id); 2]>; 2],
     /// Changes that are owed, by time.
     owed: [SmallVec<[Time; 2]>; 2],
-    /// Operations that are open and will return, and what was called.
+    /// Open operations that will return, and their calls.
     running: SmallVec<[(Time, Id); 4]>,
     /// For explanations.
     log: Vec<Id>,
@@ -62,7 +62,7 @@ struct Key {
 pub(super) struct Set {
     keys: HashMap<Value, Key, FixedState>,
     initial: HashSet<Value, FixedState>,
-    /// Open operations that only look, by call; which key at is told when they return.
+    /// Open observers, by call; their key is known when they return.
     lookups: Vec<(Time, Id)>,
     /// Keys that came to rest, and when: by that time.
     resting: VecDeque<(Time, Value)>,
@@ -70,7 +70,7 @@ pub(super) struct Set {
     now: Time,
 }
 
-/// What an operation needs.
+/// The condition that an operation needs.
 enum Needs {
     /// Makes the key present (true) or absent.
     Change(bool),
@@ -89,7 +89,7 @@ impl Set {
         }
     }
 
-    /// A lock is a set with one key, which is there while the lock is held.
+    /// A lock is a set with one key, which is present while the lock is held.
     pub(super) fn mutex(held: bool) -> Set {
         Set::new(if held { &[Value::Nil] } else { &[] })
     }
@@ -119,13 +119,13 @@ impl Set {
             if key.rested_at < first {
                 self.forget(&value);
             } else {
-                // It came to rest once more, after that lookup was called.
+                // It came to rest again, after that lookup was called.
                 self.resting.push_back((key.rested_at, value));
             }
         }
     }
 
-    /// Forgets what is not needed while nothing of the key runs.
+    /// Forgets what is not needed while no operation on the key runs.
     fn forget(&mut self, value: &Value) {
         let starts_present = self.initial.contains(value);
         let Some(key) = self.keys.get_mut(value) else { return };
@@ -137,7 +137,7 @@ impl Set {
             self.keys.remove(value);
             return;
         }
-        // One finished operation tells why the state is not the initial one.
+        // One finished operation explains why the state is not the initial one.
         key.log.clear();
         key.is_cut = false;
         if key.present != starts_present {
@@ -187,7 +187,7 @@ impl Key {
         self.log.push(id);
     }
 
-    /// Can what is open pay what is owed?
+    /// Can the open operations pay the debts?
     fn solvent(&self) -> bool {
         self.open.iter().zip(&self.owed).all(|(open, owed)| {
             owed.len() <= open.len() && owed.iter().zip(open).all(|(&at, open)| open.0 < at)
@@ -227,7 +227,7 @@ impl Key {
     }
 }
 
-/// The key that an action is about, and what it needs of it.
+/// The key that an action is about, and the condition that it needs.
 fn needs(action: &Action) -> Option<(&Value, Needs)> {
     Some(match action {
         Action::Add(value) => (value, Needs::Change(true)),
@@ -294,7 +294,7 @@ impl Engine for Set {
         Ok(())
     }
 
-    /// A key that is as at first, and of which nothing is open, is not held.
+    /// A key in its initial state without open operations is not kept.
     fn is_bare(&self) -> bool {
         self.keys.is_empty() && self.lookups.is_empty()
     }

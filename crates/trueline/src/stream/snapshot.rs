@@ -1,23 +1,22 @@
-//! Snapshots, online: simple histories, in O(1) a call or a return and the entries that a scan
-//! shows.
+//! Snapshots, online: simple histories, in O(1) per call or return plus the entries of a scan.
 //!
 //! A history is *simple* if at most two segments, i and j, ever change, each once, from the initial
 //! value to another (Amram, Hayoun, Mizrahi, Weiss, DISC 2022: a snapshot algorithm that is
-//! independent of its data is linearizable iff its simple histories are). Which segments these are
-//! shows when they first change. Three automata read the events, and say of a return that the
-//! history is a violation iff the history up to there is one. Let Fi be the first update of i to
-//! the other value, and let a scan show (x, y) in i and j.
+//! independent of its data is linearizable iff its simple histories are). The first changes show
+//! which segments these are. Three automata read the events, and report a violation at a return iff
+//! the history up to there is one. Let Fi be the first update of i to the other value, and let a
+//! scan return (x, y) in i and j.
 //!
-//! - **No Inversion**: no scan shows (0, 1) if another shows (1, 0).
-//! - **Non-Decreasing**: none shows 0 in i that was called after one that shows 1 there had
-//!   returned; likewise j.
-//! - **Appropriateness**: none shows 0 in i that was called after Fi had returned, or 1 that
-//!   returned before Fi was called; none shows (0, 1) if Fi returned before Fj was called; likewise
-//!   with i and j exchanged. Entries other than i and j are initial.
+//! - **No Inversion**: no scan returns (0, 1) if another returns (1, 0).
+//! - **Non-Decreasing**: no scan that was called after a scan with 1 in i had returned returns 0
+//!   there; likewise j.
+//! - **Appropriateness**: no scan that was called after Fi had returned has 0 in i, and none that
+//!   returned before Fi was called has 1; none has (0, 1) if Fi returned before Fj was called;
+//!   likewise with i and j exchanged. Entries other than i and j are initial.
 //!
 //! **What is kept** is four bits for each open scan, one for each segment, and at most six
 //! operations that a violation would name. All scans show the same segments; updates of one segment
-//! do not overlap. What is not simple is [`Stop::Unfit`].
+//! do not overlap. A history that is not simple is [`Stop::Unfit`].
 
 use super::{Clash, Engine, Id, NONE, Stop, Time, strange};
 use crate::monitor::snapshot::Property;
@@ -37,8 +36,8 @@ struct Change<V> {
     shown_by: Id,
 }
 
-/// What was so when a scan was called: bits 0 and 1, the change had returned; bits 2 and 3, a scan
-/// that showed it had.
+/// The situation when a scan was called: bits 0 and 1, the change had returned; bits 2 and 3, a
+/// scan that showed it had returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark(u8);
 
@@ -131,8 +130,8 @@ impl<V: Eq + Clone> Automata<V> {
             return Err(Halt::NotSimple("scans show different numbers of segments"));
         }
         let fault = |property, operations| Err(Halt::Fault(Fault { property, operations }));
-        // What it shows of the two segments; nothing of one that it does not show, or that has not
-        // changed.
+        // The scan's values of the two segments; `None` for a segment that it does not show, or
+        // that has not changed.
         let mut shows: [Option<bool>; 2] = [None; 2];
         for (place, change) in self.changes.iter().enumerate() {
             let Some(change) = change else { continue };
@@ -169,8 +168,8 @@ impl<V: Eq + Clone> Automata<V> {
                 }
             }
         }
-        // What has not changed yet is not shown: the second change may be that of any other
-        // segment.
+        // A change that has not happened yet is not shown: the second change may be that of any
+        // other segment.
         if shows[0] == Some(true) && self.changes[1].is_none() && self.apart[0] == NONE {
             self.apart[0] = id;
         }
@@ -189,13 +188,13 @@ impl<V: Eq + Clone> Automata<V> {
         (0..2).any(|place| at(place) && shows[place] == Some(true))
     }
 
-    /// The updates that changed a segment: with the scans of a fault they are a violation by
+    /// The updates that changed a segment: with the scans of a fault they are a violation in
     /// themselves.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Id> + '_ {
         self.changes.iter().flatten().map(|change| change.update)
     }
 
-    /// Every operation that a fault may name, besides those that are open.
+    /// Every operation that a fault may name, except the open ones.
     pub(crate) fn named(&self) -> impl Iterator<Item = Id> + '_ {
         let shown = self.changes.iter().flatten().map(|change| change.shown_by);
         self.changes().chain(shown).chain(self.apart).filter(|&id| id != NONE)
@@ -256,7 +255,7 @@ impl Engine for Snapshot {
                 returned.map_err(|halt| self.stop(halt))
             }
             Action::Update(..) => {
-                // One that nobody sees was taken for an observer.
+                // An update that no scan shows was treated as an observer.
                 if close(&mut self.scans, id).is_none()
                     && let Some(segment) = close(&mut self.updates, id)
                 {

@@ -1,33 +1,34 @@
 //! The stack, online: last in, first out.
 //!
 //! A stack that never empties has no gap at which its past could be forgotten, and a value that has
-//! come and gone tells something about those that stay. Write p and q for the moments of a value's
-//! push and pop; a history is linearizable iff the intervals [p, q] can be chosen such that no two
-//! of them cross. Take a moment T at which no pop is open. Let X be the values that have left by
-//! then and U those that have not. A value x of X and one v of U do not cross iff p(v) is outside
-//! of [p(x), q(x)], because q(v) is behind T. So the values of U see X through the moments of their
-//! pushes only: X must be such that nothing of it is inside at p(v), for every v of U. By the gap
-//! lemma (see [`crate::monitor::container`]) that is so iff X alone is linearizable and each p(v)
-//! lies in no cover of X. Hence:
+//! come and gone constrains those that stay. Write p and q for the moments of a value's push and
+//! pop; a history is linearizable iff the intervals [p, q] can be chosen such that no two of them
+//! cross. Take a moment T at which no pop is open. Let X be the values that have left by then and U
+//! those that have not. A value x of X and one v of U do not cross iff p(v) is outside of [p(x),
+//! q(x)], because q(v) is after T. So only the moments of their pushes connect the values of U to
+//! X: nothing of X may be inside at p(v), for every v of U. By the gap lemma (see
+//! [`crate::monitor::container`]) that is so iff X alone is linearizable and each p(v) lies in no
+//! cover of X. Hence:
 //!
 //! > decide X and U by the offline monitor, cut the covers of X out of the push intervals of U,
 //! > and forget X.
 //!
-//! What is cut out at the end of an interval makes it shorter. What is cut out of the middle stays
-//! as a *block*, a value without operations that is inside for just that time, as long as some push
-//! interval of U contains it. Empty results have returned by T, so they are decided, and forgotten
-//! too. The past enters the future by nothing else.
+//! A cut at the end of an interval makes it shorter. A cut in the middle stays as a *block*, a
+//! value without operations that is inside for just that time, as long as some push interval of U
+//! contains it. Empty results have returned by T, so they are decided, and forgotten too. The past
+//! affects the future in no other way.
 //!
-//! **Kept**: values inside with their blocks, and what has come and gone since the last such moment
-//! T that was used. With p operations open all the time such a moment comes about every 2^p events;
-//! where pops overlap each other without end there is none (one pop of unknown outcome is enough),
-//! nothing is forgotten, and memory grows until the caller's limit says stop.
+//! **Kept**: values inside with their blocks, and values that have come and gone since the last
+//! used moment T. With p operations open all the time such a moment comes about every 2^p events;
+//! if pops overlap each other without end there is none (one pop of unknown outcome suffices),
+//! nothing is forgotten, and memory grows until the caller's limit is reached.
 //!
-//! **Found when** it is looked for: when at least [`BATCH`] values, and as many as are inside, have
-//! left since the last time and no pop is open; when nothing has come for a while
-//! ([`Engine::decide_deferred`]); and at the end. Values from nowhere are found at once.
+//! **Found when** the engine checks: when at least [`BATCH`] values, and as many as are inside,
+//! have left since the last check and no pop is open; when no event has arrived for a while
+//! ([`Engine::decide_deferred`]); and at the end. Removed values that were never inserted are found
+//! at once.
 //!
-//! Cost: O(log n) an operation, for n values inside, on average.
+//! Cost: O(log n) per operation, for n values inside, on average.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -43,11 +44,11 @@ use crate::value::Value;
 
 /// Values that have left before it is worth to look.
 const BATCH: usize = if cfg!(test) { 2 } else { 2048 };
-/// Values that have left and are remembered to tell 'twice' from 'never'.
+/// The last removed values are remembered to distinguish 'twice' from 'never'.
 const RECENT: usize = 64;
 /// Operations that are kept to explain why an interval is shorter than it was.
 const REASONS: usize = 16;
-/// Operations that a look at open pops may look at, for each that there is.
+/// How many operations a check of open pops may process for each operation in memory.
 const PATIENCE: u64 = 64;
 
 /// Operations that explain something; one too many and it stays unexplained.
@@ -92,9 +93,9 @@ pub(super) struct Stack {
     /// How many must have left before the next look.
     look_at: usize,
     is_decided: bool,
-    /// The last values that left, to tell 'twice' from 'never'.
+    /// The last removed values, to distinguish 'twice' from 'never'.
     recent: Recent,
-    /// What was inside at first.
+    /// The initial content.
     at_first: Unknown,
 }
 
@@ -192,14 +193,15 @@ impl Stack {
             self.look()?;
             self.forget();
         } else if gone >= 4 * self.look_at {
-            // No moment to forget has come for long. Look at least, and then after twice as long.
+            // No moment to forget has come for long. At least check, and then again after twice as
+            // long.
             self.look_at = gone;
             let _undecided = self.look_with_open_pops(PATIENCE * gone as u64)?;
         }
         Ok(())
     }
 
-    /// Decides what is there; no pop is open.
+    /// Decides the kept values; no pop is open.
     fn look(&mut self) -> Result<(), Stop> {
         self.is_decided = true;
         let replayed = self.replayed();
@@ -211,8 +213,8 @@ impl Stack {
         }
     }
 
-    /// The same while pops are open, which may have taken anything; false where it took too long to
-    /// tell.
+    /// The same while pops are open, which may have taken any value; returns false if it took too
+    /// long.
     fn look_with_open_pops(&self, mut patience: u64) -> Result<bool, Stop> {
         let replayed = self.replayed();
         let step = |operations: u64| {
@@ -297,7 +299,7 @@ impl Stack {
         replayed
     }
 
-    /// Cuts what has left out of the intervals of the pushes that remain. No pop is open.
+    /// Cuts the removed values out of the intervals of the remaining pushes. No pop is open.
     fn forget(&mut self) {
         self.empties.clear();
         let mut covers: Vec<Block> = std::mem::take(&mut self.blocks);
@@ -329,11 +331,11 @@ impl Stack {
     }
 }
 
-/// What was inside when, in the past.
+/// The covers of the past.
 struct Past {
     /// By beginning.
     covers: Vec<Block>,
-    /// Of the first so many covers and one more, the one that ends last.
+    /// For each prefix of the covers, the one that ends last.
     last: Vec<u32>,
     /// Their union: disjoint, ascending.
     union: Vec<(Time, Time)>,
@@ -357,22 +359,22 @@ impl Past {
         Past { covers, last, union }
     }
 
-    /// What the slot lies in.
+    /// The range of time around the slot.
     fn around(&self, slot: Time) -> Option<(Time, Time)> {
         let behind = self.union.partition_point(|&(from, _)| from <= slot);
         let &(from, to) = self.union[..behind].last()?;
         (slot < to).then_some((from, to))
     }
 
-    /// What lies between these times.
+    /// The covers between these times.
     fn within(&self, from: Time, to: Time) -> &[(Time, Time)] {
         let first = self.union.partition_point(|block| block.0 < from);
         let end = self.union.partition_point(|block| block.0 < to);
         &self.union[first..end.max(first)]
     }
 
-    /// Adds the operations of a chain of covers from here to there, unless they are too many
-    /// already.
+    /// Adds the operations of a chain of covers from here to there, unless there are already too
+    /// many.
     fn explain(&self, from: Time, to: Time, reasons: &mut Reasons) {
         let mut reached = from;
         while reached < to && reasons.len() <= REASONS {
@@ -385,7 +387,7 @@ impl Past {
             reasons.extend(best.reasons.iter().copied().filter(|&id| id != NONE));
             reached = best.to;
         }
-        // One more than allowed says that some are missing.
+        // One more than allowed means that some are missing.
         reasons.truncate(REASONS + 1);
     }
 }
@@ -401,7 +403,7 @@ enum Who<'a> {
 struct Replayed<'a> {
     operations: Vec<Op<Word>>,
     who: Vec<Who<'a>>,
-    /// Time, what comes first at that time, and which end of which operation it is.
+    /// The time, the order at equal times, and which end of which operation it is.
     ends: Vec<(Time, u8, u32)>,
     values: u32,
 }

@@ -1,9 +1,9 @@
-//! Streams against whole histories: at the end the verdicts are the same, and no violation is seen
-//! too early.
+//! Compares streams with whole histories: at the end the verdicts are the same, and no violation is
+//! reported too early.
 //!
-//! Histories come from the generator, linearizable, and are then damaged at random: results change
-//! places, events move, returns are lost. They are small, so the thresholds of forgetting are, too,
-//! in tests.
+//! Histories come from the generator, linearizable, and are then damaged at random: results are
+//! exchanged, events are moved, returns are lost. They are small, so in tests the thresholds of
+//! forgetting are small, too.
 
 mod objects;
 mod searched;
@@ -20,7 +20,7 @@ use crate::verdict::Verdict;
 /// An operation without times, and whether it fails: is known not to have happened.
 type Done<Op> = (u32, Op, Option<Value>);
 
-/// A history as events: (operation, what happens).
+/// A history as events: (operation, kind of event).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Call,
@@ -35,7 +35,7 @@ struct Case<Op> {
 
 impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static> Case<Op> {
     fn random<B: Builtin<Op = Op>>(spec: &B, rng: &mut Rng, long: bool) -> Option<Case<Op>> {
-        // Keys of a set and holders of a lock may repeat; values that go in must not.
+        // Keys of a set and holders of a lock may repeat; inserted values must not.
         let canonical = spec.canonical()?;
         let kind = canonical.kind;
         // A few are long, so that much is forgotten.
@@ -55,7 +55,7 @@ impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static>
         let mut events: Vec<(u32, usize, What)> = Vec::new();
         let mut done = Vec::new();
         for o in history.operations() {
-            // What the monitor has no word for is left out.
+            // Operations without an action for the monitor are left out.
             if o.result.is_some() && (canonical.action)(&o.op, o.result.as_ref()).is_none() {
                 continue;
             }
@@ -74,7 +74,7 @@ impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static>
         for _ in 0..rng.below(8) {
             case.damage(rng);
         }
-        // Those that have no return are pending from the start, or told so later.
+        // Operations without a return are pending from the start, or reported as unknown later.
         for i in 0..case.done.len() {
             if !case.events.contains(&(i, What::Return)) {
                 case.done[i].2 = None;
@@ -121,12 +121,13 @@ impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static>
                 }
             }
         }
-        // What was unknown has no result to return.
+        // An operation of unknown outcome has no result.
         let done = &self.done;
         self.events.retain(|&(i, what)| what != What::Return || done[i].2.is_some());
     }
 
-    /// The first so many events as a history. Each operation is its own process: only times matter.
+    /// The first this many events as a history. Each operation has its own process: only times
+    /// matter.
     fn history(&self, events: usize) -> History<Op, Value> {
         let mut operations: Vec<Operation<Op, Value>> = Vec::new();
         let mut place = vec![0; self.done.len()];
@@ -158,7 +159,7 @@ impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static>
         History::assemble(operations, processes, Vec::new(), vec![Part::default()])
     }
 
-    /// What the stream says: the number of events after which it says it.
+    /// The stream's verdict, and the number of events after which it is reported.
     fn stream<B: Builtin<Op = Op>>(&self, spec: &B) -> (usize, Option<Stopped<Op, Value>>) {
         let mut monitor = Monitor::new(spec.clone()).unwrap();
         let object = monitor.object(Part::default()).unwrap();
@@ -190,7 +191,7 @@ impl<Op: Clone + Eq + std::fmt::Debug + Send + Sync + std::hash::Hash + 'static>
     }
 }
 
-/// `prompt`: a violation is seen at the first return that makes it one.
+/// `prompt`: a violation is found at the first return that makes it one.
 fn compare<B: Builtin>(name: &str, spec: &B, seed: u64, prompt: bool)
 where
     B::Op: std::fmt::Debug,
@@ -280,14 +281,14 @@ fn mutex() {
     compare("mutex", &spec::mutex(), 9, true);
 }
 
-/// Each key is a register: they are told apart.
+/// Each key is a register: keys are distinguished.
 #[test]
 fn map() {
     compare_verdicts("map", &spec::map(), 10);
     compare_verdicts("kv", &spec::kv(), 11);
 }
 
-/// As [`compare`], where explanations can not be checked again.
+/// As [`compare`], if explanations cannot be checked again.
 fn compare_verdicts<B: Builtin>(name: &str, spec: &B, seed: u64) {
     let mut violations = 0;
     for number in seeds(600) {

@@ -8,12 +8,12 @@ use crate::history::{Args, Call, Error, Event, History, Operation, Part, Positio
 use crate::spec::{Builtin, Opaque, OpaqueOp};
 use crate::value::Value;
 
-/// Why a monitor does not go on, in the words of a file.
+/// Why a monitor stops, in the terms of a file.
 pub type Ended = Stopped<Call, Value>;
 
 /// Watches objects of a built-in specification. Made by
-/// [`Named::watch`](crate::spec::Named::watch). Processes, methods and objects are numbers that it
-/// gives out.
+/// [`Named::watch`](crate::spec::Named::watch). It assigns the numbers of processes, methods and
+/// objects.
 pub struct Watch {
     spec: Opaque,
     judge: Box<dyn Judge>,
@@ -22,10 +22,10 @@ pub struct Watch {
     called: Vec<Call>,
 }
 
-/// Why what decides does not go on.
+/// Why the decider stops.
 pub(super) type Ends = Stopped<OpaqueOp, Value>;
 
-/// What decides a stream: the exact monitor, or the general search where there is none. See
+/// The decider of a stream: the exact monitor, or the general search if there is none. See
 /// [`Monitor`].
 pub(super) trait Judge: Send {
     fn process(&mut self, name: Value) -> u32;
@@ -128,8 +128,8 @@ impl Watch {
         }) as u32
     }
 
-    /// The next event of the stream. After an error nothing more can be said, unless it is one of
-    /// the input.
+    /// The next event of the stream. After an error the monitor cannot continue, unless it is an
+    /// error of the input.
     pub fn event(
         &mut self,
         process: u32,
@@ -157,21 +157,21 @@ impl Watch {
     }
 
     fn decode_result(&mut self, process: u32, result: Value, at: Position) -> Result<Value, Ended> {
-        // The monitor says what is wrong where there is no call.
+        // The monitor reports the error if there is no call.
         let Some(called) = self.judge.open_operation(process) else { return Ok(result) };
         let Call { method, args } = &self.called[process as usize];
         let method = &self.methods[*method as usize];
         let decoded = self.spec.decode_result(called, method, args.as_slice(), &result);
         let (other, result) = decoded.map_err(|why| Stopped::Input(Error::at(at, why)))?;
-        // An acquire that returns false is a try_acquire: only the result says what was called, as
-        // in a file that is read to its end.
+        // An acquire that returns false is a try_acquire: only the result shows which operation was
+        // called, as in a file that is read to its end.
         if let Some(other) = other {
             self.judge.correct(process, other).map_err(|stopped| self.ended(stopped))?;
         }
         Ok(result)
     }
 
-    /// Nothing has come for a while: decides what was put off, as far as that is possible.
+    /// No event has arrived for a while: decides what was deferred, as far as that is possible.
     pub fn decide_deferred(&mut self) -> Result<(), Ended> {
         self.judge.decide_deferred().map_err(|stopped| self.ended(stopped))
     }
@@ -181,7 +181,7 @@ impl Watch {
         self.judge.finish().map_err(|stopped| self.ended(stopped))
     }
 
-    /// What was seen so far.
+    /// The counts so far.
     pub fn tally(&self) -> Tally {
         self.judge.tally()
     }

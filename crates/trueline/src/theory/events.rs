@@ -1,7 +1,7 @@
-//! Histories as theories see them: calls and returns, one at a time, in the words of an object.
+//! Histories for theories: calls and returns, one at a time, in the terms of an object.
 //!
-//! What an operation may still do is told at its call, what it did at its return: nobody is told
-//! the future.
+//! The event of a call contains what the operation may still do, that of a return what it did: no
+//! event reveals the future.
 
 use crate::history::PENDING;
 use crate::spec::subject::{Claim, Recorded, Subject};
@@ -16,16 +16,16 @@ pub struct Event {
     pub rank: u32,
     /// The operation: its index in [`History::operations`](crate::History::operations).
     pub operation: u32,
-    /// What is called.
+    /// The called method.
     pub method: Method,
-    /// With what.
+    /// Its argument.
     pub argument: Value,
-    /// What came back; `None` at the call.
+    /// The result; `None` at the call.
     pub result: Option<Value>,
 }
 
-/// The events of the operations at these ascending indices, in order. The error says why the object
-/// has no words for them.
+/// The events of the operations at these ascending indices, in order. An error says why the object
+/// cannot express them.
 pub(crate) fn events(
     subject: &Subject<'_>,
     claim: &Claim,
@@ -62,7 +62,7 @@ pub(crate) fn object(claim: &Claim) -> Result<Object, String> {
     })
 }
 
-/// What an operation is; nothing where nobody saw it and it changed nothing.
+/// The label of an operation; `None` if its result is unknown and it changed nothing.
 fn label(subject: &Subject<'_>, claim: &Claim, index: u32) -> Result<Option<Label>, String> {
     let (spec, o) = (&subject.spec, &subject.history.operations()[index as usize]);
     let no_word = || {
@@ -105,8 +105,8 @@ pub(crate) fn called(may: &Action) -> Option<(Method, Value)> {
 pub(crate) fn answered(method: Method, did: &Action) -> Option<Value> {
     Some(match did {
         Action::Remove(v) | Action::Read(v) => v.clone(),
-        // An addition to a set that finds its key present tells false, a removal and a look tell
-        // true.
+        // An addition to a set that finds its key present returns false, a removal and a lookup
+        // return true.
         Action::Add(_) | Action::Delete(_) => Value::Bool(true),
         Action::Present(_) => Value::Bool(method != Method::Add),
         Action::Absent(_) => Value::Bool(method == Method::Add),

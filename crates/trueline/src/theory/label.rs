@@ -1,4 +1,4 @@
-//! The words that theories speak: which object, which method, which argument, which result.
+//! The terms of theories: object, method, argument, result.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Object {
     Stack,
     /// The largest value out first, or the smallest.
     PriorityQueue {
-        /// True where the smallest leaves first.
+        /// Whether the smallest value leaves first.
         smallest_first: bool,
     },
     /// Keys, each present or absent.
@@ -22,7 +22,7 @@ pub enum Object {
     Register,
     /// At most one holder.
     Lock,
-    /// At most so many holders.
+    /// At most this many holders.
     Semaphore(u32),
     /// Pairs of operations that overlap swap their values.
     Exchanger,
@@ -62,7 +62,7 @@ pub enum Method {
     Add,
     /// Takes a value out.
     Remove,
-    /// Asks for a key.
+    /// Looks up a key.
     Contains,
     /// Writes a register.
     Write,
@@ -79,10 +79,10 @@ pub enum Method {
 /// A method, its argument and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// What was called.
+    /// The method.
     pub method: Method,
-    /// With what; nil where the method takes nothing.
+    /// Its argument; nil if the method takes none.
     pub argument: Value,
-    /// What came back; `None` while the operation is pending.
+    /// The result; `None` while the operation is pending.
     pub result: Option<Value>,
 }

@@ -1,10 +1,10 @@
-//! Operations in the words of the algorithms that monitor symbolically: which object, which method,
-//! which argument, which result, event by event.
+//! Operations in the terms of symbolic monitoring: object, method, argument, result, event by
+//! event.
 //!
 //! After Emmi, Enea and Hamza, Monitoring refinement via symbolic reasoning (PLDI 2015), section 3.
-//! `y` is *matched* to `x` where it removes, reads or releases what `x` added, wrote or acquired.
-//! [Saturation](crate::saturate) decides by these words. The theories of the objects, as formulas,
-//! are in `papers`, behind the feature of that name.
+//! `y` is *matched* to `x` if it removes, reads or releases what `x` added, wrote or acquired.
+//! [Saturation](crate::saturate) uses these terms. The theories of the objects, as formulas, are in
+//! `papers`, behind the feature of that name.
 
 pub(crate) mod events;
 mod label;

@@ -8,7 +8,7 @@ use trueline::History;
 use trueline::formats::{Format, Keys, ReadOptions, detect, read, write};
 use trueline::rng::{self, Rng};
 
-/// Gives out at most so many bytes at once.
+/// Returns at most this many bytes at once.
 struct Cut<'a>(&'a [u8], usize);
 
 impl Read for Cut<'_> {

@@ -11,7 +11,7 @@ use trueline::papers::{Algorithm as Paper, Options};
 use trueline::spec::{self, Spec, Touches};
 use trueline::{Algorithm, Budget, Check, History, Value, Verdict};
 
-/// So many dequeues that never return, then an enqueue.
+/// This many dequeues that never return, then an enqueue.
 fn pending_dequeues(pending: i64) -> History {
     let mut builder = Builder::new();
     let at = Position::default();
@@ -53,7 +53,7 @@ fn tuples_that_vanish_are_drawn_from_the_budget() {
     }
 }
 
-/// A register whose clock jumps to the end when somebody asks what can be left out of an
+/// A register whose clock jumps to the end when the checker asks what can be left out of an
 /// explanation.
 struct Ticking {
     clock: Clock,
@@ -127,7 +127,7 @@ fn minimising_ends_when_the_time_is_over() {
         builder.returns(processes[0], Value::Nil, at).unwrap();
         let args = Default::default();
         builder.call(processes[1], part, Call { method: read, args }, at).unwrap();
-        // The last read sees what nobody wrote.
+        // The last read sees a value that was never written.
         let seen = if round + 1 == rounds { Value::Int(99) } else { value };
         builder.returns(processes[1], seen, at).unwrap();
     }

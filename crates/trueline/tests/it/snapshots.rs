@@ -1,5 +1,5 @@
 //! Snapshots: the monitors, offline and online, against brute force on small random histories of
-//! three kinds, and the properties that violations are told by.
+//! three kinds, and the properties that explain violations.
 //!
 //! `TRUELINE_CASES` sets the number of histories.
 

@@ -104,3 +104,37 @@ fn a_sign_stands_above_what_the_sentence_names_where_boxes_are_narrow() {
     assert!(browser.eval(&edges).as_u64().unwrap() > 20, "the violation is seen from far away");
     browser.assert_quiet();
 }
+
+#[test]
+fn operations_that_clash_are_shown_together_where_the_lanes_cannot_show_them() {
+    let f = Folder::new();
+    let Some(mut browser) = Browser::start(f.path()) else { return };
+    // 400 writes lie between the write and the read that has lost it, so that not both are in view.
+    let call = |process, method: &str, args: String, result: &str| {
+        format!(
+            "{{\"process\":{process},\"call\":\"{method}\",\"args\":[{args}]}}\n\
+             {{\"process\":{process},\"return\":{result}}}\n"
+        )
+    };
+    let mut history = call(0, "add", "7".into(), "true");
+    history.extend((100..500).map(|i| call(1, "add", i.to_string(), "true")));
+    history += &call(2, "contains", "7".into(), "false");
+    fs::write(f.path().join("h.jsonl"), history).unwrap();
+    assert_eq!(f.run("check h.jsonl --spec set --html h.html").code, 1);
+    browser.open(&f.path().join("h.html"), "");
+    let labels =
+        "[...document.querySelectorAll('#clash .op > text')].map(t => t.textContent).join(', ')";
+    assert_eq!(browser.eval(labels), "add(7) -> true, contains(7) -> false");
+    // What returned before the other was called is left of it.
+    let places =
+        "[...document.querySelectorAll('#clash .op rect')].map(r => r.getBoundingClientRect())";
+    assert_eq!(browser.eval(&format!("{places}[0].right < {places}[2].left")), true);
+    browser.eval("document.querySelector('#clash .op').dispatchEvent(new Event('click'))");
+    assert_eq!(browser.eval("location.hash"), "#op=0");
+    browser.assert_quiet();
+    // Where all are in view there is no such drawing.
+    let f = Folder::new().with("bad.jsonl", crate::common::example("queue-violation.jsonl"));
+    assert_eq!(f.run("check bad.jsonl --html bad.html").code, 1);
+    browser.open(&f.path().join("bad.html"), "");
+    assert_eq!(browser.eval("document.getElementById('clash') === null"), true);
+}

@@ -38,7 +38,7 @@ fn an_arrow_leads_from_the_store_to_the_step_that_reads_it() {
         .iter()
         .map(|step| format!("{} {}", step["did"][0].as_str().unwrap(), step["from"]))
         .collect();
-    // Thread 2 reads what thread 1 wrote, also through a swap; nobody reads from itself.
+    // Thread 2 reads what thread 1 wrote, also through a swap; no thread reads from itself.
     assert_eq!(from[0], "fetch_add @1: 0 -> 1 []");
     assert_eq!(from[1], "load @1 = 1 [0]");
     assert_eq!(from[6], "store @2: 0x8000000000000000 -> 1 []");

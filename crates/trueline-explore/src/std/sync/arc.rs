@@ -3,23 +3,22 @@
 //! The counts are std's. In an exploration each change of them is an event at a byte of their own,
 //! just before the value. The value of this location is the number of owners.
 //!
-//! Clones commute with each other and with drops, and so do drops as long as an owner is left:
-//! these are recorded as reads, so that n threads that drop their handles are not run in n! orders.
-//! The last drop is a write, which comes after all others: it runs the destructor. Whether a drop
-//! is the last depends on the drops before it, though those are reads. So the accesses are marked
-//! as [`Access::giving_up`], by which the search knows that one may turn another into the last. All
-//! that looks at the counts is a write, and so is an upgrade that finds an owner. Other changes to
-//! the number of `Weak` handles commute while an owner is left, who holds one.
+//! Clones commute with each other and with drops, and drops commute as long as an owner is left.
+//! These are recorded as reads, so that the drops of n threads do not run in n! orders. The last
+//! drop is a write, which comes after all others: it runs the destructor. Whether a drop is the
+//! last depends on earlier drops, although those are reads. So the accesses are marked as
+//! [`Access::giving_up`], which tells the search that one may make another the last. An access that
+//! reads the counts is a write, and so is an upgrade that finds an owner. Other changes to the
+//! number of `Weak` handles commute while an owner is left, because the owner holds one.
 //!
-//! Owners together hold one `Weak`. Where there has been another, it is given up after the
-//! destructor as an event, like that one.
+//! Owners together hold one `Weak`. If another one ever existed, the owners' `Weak` is given up
+//! after the destructor in an event of its own, like any other.
 //!
-//! The race detector keeps apart what owners and `Weak` handles pass on, as std has two counts: a
-//! decrement releases, the last one acquires, and so does `get_mut` where it finds no other handle.
+//! The race detector keeps separate clocks for owners and `Weak` handles, as std has two counts: a
+//! decrement releases, the last one acquires, and so does a `get_mut` that finds no other handle.
 //!
-//! Unlike std's, an `Arc<T>` does not turn into an `Arc<dyn Trait>` by itself, because the trait
-//! that says so is not stable: write
-//! `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or
+//! Unlike std's, an `Arc<T>` does not coerce to an `Arc<dyn Trait>`, because the trait for that is
+//! not stable: write `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`, or
 //! `Arc::from(Box::new(value) as Box<dyn Trait>)`.
 
 use super::weak::{self, Weak};
@@ -47,37 +46,38 @@ pub(super) fn counts<T: ?Sized>(value: *const T) -> usize {
     value.cast::<u8>().addr().wrapping_sub(1)
 }
 
-/// What `Weak` handles pass on is kept here, for the race detector.
+/// The location where the race detector keeps what `Weak` handles pass on.
 pub(super) fn weak_edges(location: usize) -> usize {
     location.wrapping_sub(1)
 }
 
-/// What the end of `new_cyclic` passes on is kept here, for the race detector.
+/// The location where the race detector keeps what the end of `new_cyclic` passes on.
 pub(super) fn made_edges(location: usize) -> usize {
     location.wrapping_sub(2)
 }
 
-/// What leaves the number of owners as it is, but depends on the counts.
+/// An access that leaves the number of owners unchanged but depends on the counts.
 fn counts_seen<T: ?Sized>(std: &real::Arc<T>) -> Effect {
     let owners = real::Arc::strong_count(std) as u64;
     Effect::write(owners, owners)
 }
 
-/// The last owner, to be dropped, and then the `Weak` that all owners have held together.
+/// The last owner, to be dropped, and then the `Weak` that all owners held together.
 struct Last<T: ?Sized> {
     std: real::Arc<T>,
     held: Option<Weak<T>>,
 }
 
 impl<T: ?Sized> Last<T> {
-    /// Whoever has a `Weak` from here on finds no owner, so their number is kept by us.
+    /// A `Weak` upgraded from here on finds no owner, so the number of handles is kept by the front
+    /// end.
     fn new(front: &mut Front, location: usize, std: real::Arc<T>) -> Last<T> {
         let held = hold_weak(front, location, &std);
         Last { std, held }
     }
 }
 
-/// A `Weak` in place of that which the last owner is about to give up, unless there has never been
+/// A `Weak` to replace the one that the last owner is about to give up, unless there has never been
 /// another.
 fn hold_weak<T: ?Sized>(front: &mut Front, location: usize, std: &real::Arc<T>) -> Option<Weak<T>> {
     if real::Arc::weak_count(std) == 0 && !front.weaks.contains_key(&location) {
@@ -120,8 +120,8 @@ impl<T> Arc<T> {
             let location = counts(weak.as_ptr());
             interface::with_state(|front: &mut Front| front.weaks.insert(location, 1));
             let value = function(Weak::from_std_ref(weak));
-            // From here on there is an owner. Others see him at once, since nobody else runs before
-            // std has counted him.
+            // From here on there is an owner. Others see it at once, since no other thread runs
+            // before std has counted it.
             let access = Access::update(location).named("Arc::new_cyclic").at(caller);
             front::touching(access, |front, thread| {
                 front.detector.release(thread, made_edges(location));
@@ -277,9 +277,9 @@ impl<T: ?Sized> Arc<T> {
             .flatten()
     }
 
-    /// An access that depends on the exact counts. The function says, too, whether no other handle
-    /// is left: whoever finds that knows what was done with them; whoever merely counts them does
-    /// not.
+    /// An access that depends on the exact counts. The function also returns whether no other
+    /// handle is left. If none is left, the thread learns what was done with the others; if it
+    /// merely counts them, it does not.
     fn look<R>(
         &self,
         name: &'static str,
@@ -301,7 +301,7 @@ impl<T: ?Sized> Arc<T> {
         })
     }
 
-    /// Gives the handle up: yields it if it was the last one, for the caller to drop.
+    /// Gives the handle up and returns it if it was the last one, for the caller to drop.
     ///
     /// # Safety
     /// The handle must not be used again.
@@ -350,7 +350,7 @@ impl<T: Clone> Arc<T> {
             let copy = Arc::new((**this).clone());
             *this = copy;
         } else if held.is_some() {
-            // The value moves; those who have a `Weak` find that no owner is left.
+            // The value moves; `Weak` handles find that no owner is left.
             real::Arc::make_mut(&mut this.0);
             drop(held);
         }
@@ -416,7 +416,7 @@ impl<T: ?Sized, S> From<S> for Arc<T>
 where
     real::Arc<T>: From<S>,
 {
-    /// Whatever std's can be made from: a value, a `Box<dyn Trait>`, a `Vec`, a `String`.
+    /// Anything that converts to std's `Arc`: a value, a `Box<dyn Trait>`, a `Vec`, a `String`.
     fn from(source: S) -> Self {
         Arc::from_std(real::Arc::from(source))
     }

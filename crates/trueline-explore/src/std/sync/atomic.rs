@@ -1,7 +1,7 @@
 //! As `std::sync::atomic`: atomics of all widths, over std's and as large as those.
 //!
 //! In an exploration each access is a scheduling point. Its value is sequentially consistent
-//! whatever its ordering; the ordering decides what the race detector takes to be ordered.
+//! whatever its ordering; the race detector uses the ordering to decide what is ordered.
 
 mod cells;
 mod fences;

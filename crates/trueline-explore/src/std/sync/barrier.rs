@@ -1,5 +1,5 @@
-//! As `std::sync::Barrier`. In an exploration the location holds the number of the round and of
-//! those who have arrived in it.
+//! As `std::sync::Barrier`. In an exploration the location holds the number of the round and of the
+//! threads that have arrived in it.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Condition, Effect};

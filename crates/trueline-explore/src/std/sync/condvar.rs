@@ -1,12 +1,12 @@
 //! As `std::sync::Condvar`.
 //!
-//! In an exploration each waiter waits at a location of its own, entered in the list of the
+//! In an exploration each waiter waits at a location of its own, which enters the list of the
 //! condition variable before the mutex is released. `notify_one` may wake any of them, and each
 //! choice is explored. A wait with a timeout may end at any time: it is an access without a
-//! condition, which finds that it was notified or not. A notification orders nothing by itself:
-//! what the waiter knows of the others it has from the mutex, as std promises no more. A wait that
-//! is to end for no reason ([`spurious`](crate::engine::Exploration::spurious)) is the same without
-//! a timeout; whether it is one is chosen when it begins.
+//! condition, which finds that it was notified or not. A notification orders nothing by itself: the
+//! waiter learns from others only through the mutex, as std promises no more. A wait that may end
+//! spuriously ([`spurious`](crate::engine::Exploration::spurious)) works in the same way without a
+//! timeout; whether it ends so is chosen when it begins.
 
 use super::identity::Identity;
 use super::mutex::MutexGuard;
@@ -26,7 +26,7 @@ pub struct Condvar {
 
 /// A wait that has begun.
 struct Entered {
-    /// Where the thread waits.
+    /// The location where the thread waits.
     place: usize,
     /// A notification has met no waiter before.
     lost: bool,
@@ -83,7 +83,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// As std's `wait_timeout`. In an exploration the time may be up at any moment.
+    /// As std's `wait_timeout`. In an exploration the timeout may expire at any moment.
     ///
     /// # Errors
     /// The guard, if the mutex is poisoned.
@@ -127,7 +127,7 @@ impl Condvar {
             if !condition(&mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
-            // Outside, what is left of the time; inside, the first timeout is the last.
+            // Outside, the rest of the time; inside, the first timeout is the last.
             let left = match start {
                 Some(start) => timeout.checked_sub(start.elapsed()),
                 None => (!timed_out).then_some(timeout),
@@ -138,7 +138,7 @@ impl Condvar {
         }
     }
 
-    /// As std's `notify_one`. In an exploration each waiter is the one in some execution.
+    /// As std's `notify_one`. In an exploration each waiter is chosen in some execution.
     #[track_caller]
     pub fn notify_one(&self) {
         self.outside.notify_one();
@@ -204,10 +204,10 @@ impl Condvar {
         timed_out
     }
 
-    /// Ends a wait that nobody need have ended; yields whether nobody has.
+    /// Ends a wait that may end without a notification; returns whether it did.
     ///
-    /// Leaving the list and looking whether one was notified is one access to the list, so that no
-    /// notification is lost on a waiter who has given up.
+    /// Leaving the list and checking for a notification are one access to the list, so that no
+    /// notification is lost on a waiter that has given up.
     fn leave(&self, place: usize, name: &'static str, caller: Caller) -> bool {
         let location = self.identity.location();
         let access = Access::update(location).named(name).at(caller);

@@ -1,18 +1,18 @@
-//! What all locks and guards have in common: a guard is its value, a lock is shown without it and
-//! knows whether it is poisoned.
+//! Common parts of all locks and guards: a guard dereferences to its value, a lock is displayed
+//! without its value and knows whether it is poisoned.
 
 use super::identity::Identity;
 use super::{LockResult, PoisonError, TryLockError};
 use crate::engine::interface::{Access, Effect};
 use crate::front::Edge;
 
-/// What a lock gives out: an error if it is poisoned, which has it all the same.
+/// Wraps the result of a lock: in an error if it is poisoned, which still contains the guard.
 pub(super) fn poison<T>(value: T, poisoned: bool) -> LockResult<T> {
     if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
 }
 
-/// What was tried on a lock of std's that stands for one of ours: ours remembers for itself whether
-/// it is poisoned.
+/// Converts the result of trying a lock of std's that backs one of ours. Our lock tracks poisoning
+/// itself.
 pub(super) fn tried<G, H>(outside: Result<G, TryLockError<G>>) -> Result<G, TryLockError<H>> {
     match outside {
         Ok(guard) => Ok(guard),
@@ -34,15 +34,15 @@ pub(super) fn try_event<H>(
     if effect.wrote { Ok(()) } else { Err(TryLockError::WouldBlock) }
 }
 
-/// A guard that gives a look at the value behind its field `lock`, which it holds; `mut` where it
-/// holds it alone.
+/// A guard that gives access to the value behind its field `lock`; with `mut` if it holds the lock
+/// exclusively.
 macro_rules! guard {
     ($guard:ident) => {
         impl<T: ?Sized> ::std::ops::Deref for $guard<'_, T> {
             type Target = T;
 
             fn deref(&self) -> &T {
-                // SAFETY: the guard holds the lock, so nobody writes the value meanwhile.
+                // SAFETY: the guard holds the lock, so no thread writes the value meanwhile.
                 unsafe { &*self.lock.value.get() }
             }
         }
@@ -64,7 +64,7 @@ macro_rules! guard {
 
         impl<T: ?Sized> ::std::ops::DerefMut for $guard<'_, T> {
             fn deref_mut(&mut self) -> &mut T {
-                // SAFETY: the guard holds the lock alone and is borrowed exclusively.
+                // SAFETY: the guard holds the lock exclusively and is borrowed exclusively.
                 unsafe { &mut *self.lock.value.get() }
             }
         }

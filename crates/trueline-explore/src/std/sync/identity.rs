@@ -1,15 +1,16 @@
-//! The identity of a lock and the like: its address is the location of its events, and it knows the
-//! value that the engine keeps there.
+//! The identity of a lock and similar objects: its address is the location of its events, and it
+//! stores the value that the engine keeps there.
 //!
 //! It has an address of its own, so that no atomic inside of the protected value has the same
-//! location. But addresses are used again: where this lock is now, an atomic on the stack may have
-//! been before, or another lock, and the lock may have moved. So the value is kept in the lock as
-//! well. Before each access the two are compared. Where they belong to different objects the
-//! location begins anew, with the value of the lock.
+//! location. But addresses are reused: an atomic on the stack or another lock may have had this
+//! lock's address before, and the lock may have moved. So the lock stores the value as well. Before
+//! each access the two are compared. If they belong to different objects, the location starts
+//! afresh with the value of the lock.
 //!
-//! **Statics** never move, nothing else is ever at their place, and several executions may use one
-//! at the same time, on several threads of the OS. A lock that was first used in another execution
-//! is one of them, or a lock that was made outside of all explorations: it is as the engine says.
+//! **Statics** never move, no other object ever has their address, and several executions on
+//! several OS threads may use one at the same time. A lock counts as a static if it was first used
+//! in another execution, or was created outside of all explorations: then the engine's value is
+//! valid.
 
 use crate::engine::interface::{self, Access, Effect};
 use crate::front::{self, Edge, Front};
@@ -20,7 +21,7 @@ use ::std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(super) struct Identity {
     /// The execution in which it was first used; 0 before.
     stamp: AtomicU64,
-    /// Where it was when it was last used.
+    /// Its address when it was last used.
     at: AtomicUsize,
     /// The value of its location then.
     value: AtomicU64,
@@ -31,19 +32,19 @@ impl Identity {
         Identity { stamp: AtomicU64::new(0), at: AtomicUsize::new(0), value: AtomicU64::new(0) }
     }
 
-    /// The location of an access that is about to be announced; the engine knows its value.
+    /// The location of the next access; the engine holds its current value.
     #[inline]
     pub(super) fn location(&self) -> usize {
         let location = ::std::ptr::from_ref(self).addr();
-        self.settle(location);
-        // What that leaves on the stack differs when it is used for the first time: a loop that
-        // tries a lock is recognised all the same.
+        self.revise(location);
+        // This function leaves different contents on the stack when it is used for the first time.
+        // Clearing them lets a loop that tries a lock be recognised.
         interface::sweep();
         location
     }
 
     #[inline(never)]
-    fn settle(&self, location: usize) {
+    fn revise(&self, location: usize) {
         let stamp = interface::with_state(|front: &mut Front| front.stamp);
         let first = self.stamp.load(Ordering::Relaxed);
         if first == 0 {
@@ -57,7 +58,7 @@ impl Identity {
         }
     }
 
-    /// It is at a place where something else was before.
+    /// It is at an address where another object was before.
     #[cold]
     fn begin(&self, location: usize) {
         self.at.store(location, Ordering::Relaxed);
@@ -74,7 +75,7 @@ impl Identity {
         self.stamp.load(Ordering::Relaxed) != 0
     }
 
-    /// The value now, for those who own it: not an event.
+    /// The current value, for the owner: not an event.
     pub(super) fn value(&self) -> u64 {
         interface::value(canonical(self.location()))
     }
@@ -92,8 +93,8 @@ impl Identity {
         self.keep(interface::value(canonical(::std::ptr::from_ref(self).addr())));
     }
 
-    /// The value was changed by an event. Of a lock that other executions use too only the engine
-    /// knows.
+    /// An event changed the value. Of a lock that other executions use too, only the engine knows
+    /// the value.
     #[inline]
     fn keep(&self, value: u64) {
         if self.stamp.load(Ordering::Relaxed) == front::stamp() {

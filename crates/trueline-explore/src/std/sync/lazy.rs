@@ -10,8 +10,8 @@ use ::std::sync::atomic::{AtomicBool, Ordering};
 
 /// As `std::sync::LazyLock`.
 ///
-/// A static starts anew in each execution, its function is called again. That takes a function that
-/// owns nothing, as those of statics do.
+/// A static starts afresh in each execution, which calls its function again. That requires a
+/// function without captured state, as those of statics are.
 pub struct LazyLock<T, F = fn() -> T> {
     once: Once,
     used: AtomicBool,
@@ -19,7 +19,7 @@ pub struct LazyLock<T, F = fn() -> T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: as std's: the function is called by one thread, its value is written before anybody else
+// SAFETY: as std's: one thread calls the function, and its value is written before any other thread
 // can reach it.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 // SAFETY: as above.
@@ -41,15 +41,15 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// As std's `force`.
     ///
     /// # Panics
-    /// If the function panics or has panicked before, or if it owns something and was called in an
-    /// earlier execution.
+    /// If the function panics or has panicked before, or if it has captured state and was called in
+    /// an earlier execution.
     #[inline]
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         if !this.once.is_completed() {
             this.once.call_once(|| this.initialise());
         }
-        // SAFETY: the value was written, and nobody writes it again while it is borrowed.
+        // SAFETY: the value was written, and is not written again while it is borrowed.
         unsafe { (*this.value.get()).assume_init_ref() }
     }
 
@@ -59,8 +59,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             !used || !needs_drop::<F>(),
             "a LazyLock whose function owns something cannot start anew in a second execution"
         );
-        // SAFETY: the function is read once, or owns nothing. Nobody else reaches it or the value
-        // while the call lasts.
+        // SAFETY: the function is read once, or has no state. No other thread reaches it or the
+        // value during the call.
         unsafe {
             let function = ManuallyDrop::into_inner(self.function.get().read());
             (*self.value.get()).write(function());

@@ -41,9 +41,9 @@ pub struct SyncSender<T>(Side<real::mpsc::SyncSender<T>, T>);
 /// As `std::sync::mpsc::Receiver`.
 pub struct Receiver<T>(
     Side<real::mpsc::Receiver<T>, T>,
-    /// Messages that are lost with it. The fields are dropped in this order: destructors of
+    /// Messages that are dropped with it. The fields are dropped in this order: destructors of
     /// messages may be events, and whether the channel ends with this handle must not depend on
-    /// these.
+    /// them.
     VecDeque<T>,
 );
 
@@ -52,8 +52,7 @@ enum Side<Outside, T> {
     Inside(real::Arc<Channel<T>>),
 }
 
-// SAFETY: as std's receiver, which may be sent but not shared: the shared channel itself is behind
-// a mutex.
+// SAFETY: like std's receiver, it may be sent but not shared; the channel itself is behind a mutex.
 unsafe impl<T: Send> Send for Receiver<T> {}
 
 struct Channel<T> {
@@ -67,7 +66,7 @@ struct State<T> {
     bound: Option<usize>,
     senders: usize,
     receiver: bool,
-    /// How many messages were put in and taken out, to know when a rendezvous has taken place.
+    /// How many messages were put in and taken out, which shows when a rendezvous has taken place.
     put: u64,
     taken: u64,
     /// How many receivers are waiting: a rendezvous that must not block needs one.
@@ -287,7 +286,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// As std's `recv_timeout`. In an exploration the time may be up at any moment.
+    /// As std's `recv_timeout`. In an exploration the timeout may expire at any moment.
     ///
     /// # Errors
     /// If the channel stays empty.
@@ -412,7 +411,7 @@ impl<T> Drop for Receiver<T> {
         if let Side::Inside(channel) = &self.0 {
             let mut state = channel.lock();
             state.receiver = false;
-            // A rendezvous that did not take place gives its value back; everything else is lost
+            // A rendezvous that did not take place returns its value; everything else is dropped
             // with the receiver.
             if state.bound != Some(0) {
                 self.1 = ::std::mem::take(&mut state.queue);

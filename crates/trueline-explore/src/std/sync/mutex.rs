@@ -1,5 +1,5 @@
-//! As `std::sync::Mutex`. In an exploration the lock is a location that is 0 when free: whoever
-//! wants it waits for that.
+//! As `std::sync::Mutex`. In an exploration the lock is a location that is 0 when free; a thread
+//! that locks it waits for that value.
 
 use super::guards::{guard, lock, poison, tried, try_event};
 use super::identity::Identity;
@@ -129,8 +129,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // A guard that was taken in an exploration may be dropped by the engine, after its end:
-        // there is no one to tell.
+        // The engine may drop a guard of an exploration after the exploration's end. Then there is
+        // no event to make.
         if self.outside.is_none() && !interface::active() {
             return;
         }

@@ -1,8 +1,8 @@
 //! As `std::sync::Once` and `std::sync::OnceLock`.
 //!
 //! In an exploration the state is the value of a location, which moves with the object
-//! ([`Identity`]). A static that an earlier execution has initialised starts anew, because what it
-//! held is gone. What was initialised outside of all explorations stays.
+//! ([`Identity`]). A static that an earlier execution initialised starts afresh, because its value
+//! is gone. An object that was initialised outside of all explorations stays initialised.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Condition, Effect};
@@ -14,7 +14,7 @@ use ::std::mem::MaybeUninit;
 use ::std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use ::std::sync as real;
 
-// 0: nobody has called it.
+// 0: not called yet.
 const RUNNING: u64 = 1;
 const COMPLETE: u64 = 2;
 const POISONED: u64 = 3;
@@ -117,7 +117,7 @@ impl Once {
         self.identity.event(access, |value| (Effect::read(value), Edge::Acquire));
     }
 
-    /// Whether it is complete, for those who own it; not an event.
+    /// Whether it is complete, for the owner; not an event.
     pub(super) fn is_complete_now(&self) -> bool {
         if !interface::active() {
             // After its execution, the state inside counts no more.
@@ -259,7 +259,7 @@ impl<T> OnceLock<T> {
             return None;
         }
         self.once = Once::new();
-        // SAFETY: the value was written, and is no longer marked as such.
+        // SAFETY: the value was written, and is no longer marked as written.
         Some(unsafe { self.value.get_mut().assume_init_read() })
     }
 
@@ -268,7 +268,7 @@ impl<T> OnceLock<T> {
         let mut failed = None;
         if !self.once.is_completed() {
             self.once.call_once_force(|_| match function() {
-                // SAFETY: nobody else reaches the value before the call is complete.
+                // SAFETY: no other thread reaches the value before the call is complete.
                 Ok(value) => unsafe {
                     (*self.value.get()).write(value);
                 },

@@ -1,10 +1,10 @@
 //! Whether a lock is poisoned.
 //!
-//! In an exploration that is the value of a location of its own: a guard that is dropped by a panic
-//! writes it, before the lock is given back. Whoever takes a lock that has never been poisoned
-//! looks without an event. Only who holds the lock can poison it, so the order of those two is that
-//! of the lock. Once it has been, inside or outside of the exploration, `clear_poison` may come at
-//! any time, and to look is an event.
+//! In an exploration the flag is the value of a location of its own: a guard that a panic drops
+//! writes it before it releases the lock. A thread that takes a lock that has never been poisoned
+//! reads the flag without an event: only the holder of the lock can poison it, so the order of the
+//! two is that of the lock. Once the lock has been poisoned, inside or outside of the exploration,
+//! `clear_poison` may come at any time, and reading the flag is an event.
 
 use super::identity::Identity;
 use crate::engine::interface::{self, Access, Effect};
@@ -18,7 +18,7 @@ const CLEARED: u64 = 2;
 
 pub(super) struct Poison {
     identity: Identity,
-    /// What happened outside of explorations.
+    /// Poisoning outside of explorations.
     outside: AtomicBool,
 }
 
@@ -31,7 +31,7 @@ impl Poison {
         value == POISONED || value == NEVER && self.outside.load(Ordering::Relaxed)
     }
 
-    /// For those who own the lock, or who show it: not an event.
+    /// Whether it is set, for the owner of the lock or for display: not an event.
     pub(super) fn is_set_now(&self) -> bool {
         self.is(self.value_now())
     }
@@ -40,14 +40,14 @@ impl Poison {
         if interface::active() && self.identity.is_used() { self.identity.value() } else { NEVER }
     }
 
-    /// For those who have just taken the lock.
+    /// Whether it is set, for a thread that has just taken the lock.
     #[inline]
     pub(super) fn is_found(&self, caller: Caller) -> bool {
         let never = self.value_now() == NEVER && !self.outside.load(Ordering::Relaxed);
         !never && self.look("lock, looking for poison", caller)
     }
 
-    /// For those who do not hold the lock.
+    /// Whether it is set, for a thread that does not hold the lock.
     pub(super) fn look(&self, name: &'static str, caller: Caller) -> bool {
         if !interface::active() {
             return self.is(NEVER);

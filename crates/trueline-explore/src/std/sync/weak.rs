@@ -39,8 +39,8 @@ impl<T: ?Sized> Weak<T> {
         };
         let access = Access::update(location).changing(Condition::differs(0));
         let access = access.named("Weak::upgrade").at(Location::caller());
-        // Where no owner is left nothing is counted: it conflicts with the last drop and with the
-        // end of `new_cyclic` alone.
+        // If no owner is left, nothing is counted: the access conflicts only with the last drop and
+        // with the end of `new_cyclic`.
         front::touching(access, |front, thread| {
             let owners = self.owners();
             let upgraded = self.0.upgrade().map(Arc::from_std);
@@ -62,7 +62,7 @@ impl<T: ?Sized> Weak<T> {
         self.look("Weak::strong_count", real::Weak::strong_count)
     }
 
-    /// As std's `weak_count`, of which std promises little when several threads are about.
+    /// As std's `weak_count`, about which std promises little if several threads use the `Arc`.
     #[track_caller]
     #[must_use]
     pub fn weak_count(&self) -> usize {
@@ -80,7 +80,7 @@ impl<T: ?Sized> Weak<T> {
         })
     }
 
-    /// The location of the counts, in an exploration; none if it is of nothing.
+    /// The location of the counts in an exploration; `None` for a `Weak::new()`.
     fn location(&self) -> Option<usize> {
         let pointer = self.0.as_ptr();
         let dangles = pointer.cast::<u8>().addr() == usize::MAX;
@@ -123,14 +123,14 @@ impl<T: ?Sized> Clone for Weak<T> {
 }
 
 impl<T: ?Sized> Drop for Weak<T> {
-    /// Who drops the last one frees the memory, and must know what the others did there.
+    /// Dropping the last one frees the memory, so that thread must know what the others did there.
     #[track_caller]
     fn drop(&mut self) {
         let Some(location) = self.location() else { return };
         let access = counting(location).named("Weak::drop").at(Location::caller());
         front::touching(access, |front, thread| {
             let owners = self.owners();
-            // Owners hold one together, which std does not count.
+            // Owners together hold one, which std does not count.
             let left = if owners > 0 { self.0.weak_count() } else { count_down(front, location) };
             front.detector.release(thread, weak_edges(location));
             if left == 0 {
@@ -141,8 +141,8 @@ impl<T: ?Sized> Drop for Weak<T> {
     }
 }
 
-/// The number of `Weak` handles changes. While an owner is left none of them is the last, so such
-/// changes commute.
+/// A change of the number of `Weak` handles. While an owner is left, none of them is the last, so
+/// such changes commute.
 pub(super) fn counting(location: usize) -> Access {
     Access::update(location).changing(Condition::equals(0))
 }
@@ -152,8 +152,8 @@ pub(super) fn counted(owners: u64) -> Effect {
     if owners > 0 { Effect::counted(owners, owners) } else { Effect::write(0, 0) }
 }
 
-/// How many handles are left of an `Arc` without owners. Those of one that died outside of the
-/// exploration are not counted.
+/// How many handles are left of an `Arc` without owners. If it died outside of the exploration, its
+/// handles are not counted.
 fn count_down(front: &mut Front, location: usize) -> usize {
     let Some(left) = front.weaks.get_mut(&location) else { return usize::MAX };
     *left = left.saturating_sub(1);

@@ -59,7 +59,7 @@ impl Thread {
     pub fn unpark(&self) {
         match &self.0 {
             Which::Outside(thread) => thread.unpark(),
-            // After its execution there is nobody left to wake.
+            // After its execution there is no thread to wake.
             Which::Inside { id, .. } if interface::active() => park::unpark(*id),
             Which::Inside { .. } => (),
         }

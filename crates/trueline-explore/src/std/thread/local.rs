@@ -45,7 +45,7 @@ impl<T: 'static> LocalKey<T> {
         value.map(function).ok_or_else(access_error)
     }
 
-    /// The value of the thread; none if its destructor has begun.
+    /// The value of the current thread; `None` if its destructor has started.
     fn inside(&'static self) -> Option<&'static T> {
         self.inside_or(self.initial)
     }
@@ -64,11 +64,11 @@ impl<T: 'static> LocalKey<T> {
         }
         let value = found.unwrap_or_else(|| Self::initialise(key, thread, initial));
         // SAFETY: the key is that of this static, so the value is a `T`. It lives until its thread
-        // ends; references to it are not handed out for longer than a call by that thread.
+        // ends, and a reference to it lasts no longer than a call by that thread.
         Some(unsafe { &*value.cast::<T>() })
     }
 
-    /// Runs the initial expression, which is user code and may use other thread locals, then keeps
+    /// Runs the initial expression, which is user code and may use other thread locals, and stores
     /// its value.
     fn initialise(key: usize, thread: ThreadId, initial: impl FnOnce() -> T) -> *mut () {
         let value = initial();
@@ -102,8 +102,8 @@ fn access_error() -> AccessError {
     unsafe { ::std::mem::zeroed() }
 }
 
-/// What the calling thread does after its body: if it has thread locals with destructors, it says
-/// that its body is over, and runs them.
+/// The end of the calling thread after its body: if it has thread locals with destructors, it
+/// announces that its body is over and runs them.
 ///
 /// As in std, a scope and `is_finished` do not wait for these destructors; a join does.
 pub(crate) fn finish() {
@@ -119,12 +119,12 @@ pub(crate) fn finish() {
     drop_locals(thread);
 }
 
-/// The value of [`interface::ended`] when a thread's body is over, and destructors of its thread
-/// locals are not.
+/// The value of [`interface::ended`] while a thread's body is over but the destructors of its
+/// thread locals are not.
 const FINISHED: u64 = 2;
 
-/// Drops the thread locals of the calling thread, the last one first, until their destructors make
-/// no new ones. Those without a destructor live as long as the others.
+/// Drops the thread locals of the calling thread, the last one first, until their destructors
+/// create no new ones. Those without a destructor live as long as the others.
 fn drop_locals(thread: ThreadId) {
     loop {
         let next = interface::with_state(|front: &mut Front| {
@@ -143,12 +143,12 @@ fn drop_locals(thread: ThreadId) {
         // SAFETY: the value was made by `initialise` and has just been taken off the list.
         unsafe { (local.drop)(local.value) };
     }
-    front::settle();
+    front::resolve_watches();
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// As std's `set`: a value that was not there before begins as this one, and the initial
-    /// expression does not run.
+    /// As std's `set`: a new value is initialised with this one, and the initial expression does
+    /// not run.
     pub fn set(&'static self, value: T) {
         if !interface::active() {
             return self.outside.set(value);
@@ -197,8 +197,8 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| function(&mut cell.borrow_mut()))
     }
 
-    /// As std's `set`: a value that was not there before begins as this one, and the initial
-    /// expression does not run.
+    /// As std's `set`: a new value is initialised with this one, and the initial expression does
+    /// not run.
     #[track_caller]
     pub fn set(&'static self, value: T) {
         if !interface::active() {

@@ -1,4 +1,5 @@
-//! Which thread panics: std knows only that of the OS, on which all threads of an exploration run.
+//! Which thread panics: std only knows about the OS thread, which runs all threads of an
+//! exploration.
 
 use crate::engine::interface;
 

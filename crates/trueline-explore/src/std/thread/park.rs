@@ -1,13 +1,12 @@
-//! Parking, sleeping and yielding. A thread's token is a location that is 1 when `unpark` has left
-//! one.
+//! Parking, sleeping and yielding. A thread's token is a location that is 1 after `unpark`.
 
 use crate::engine::interface::{self, Access, Condition, Effect, ThreadId};
 use crate::front::{self, Caller, Edge};
 use ::std::panic::Location;
 use ::std::time::Duration;
 
-/// As `std::thread::park`. In an exploration it wakes up spuriously only if
-/// [`spurious`](crate::engine::Exploration::spurious) says so.
+/// As `std::thread::park`. In an exploration it wakes up spuriously only with
+/// [`spurious`](crate::engine::Exploration::spurious).
 #[track_caller]
 pub fn park() {
     if !interface::active() {
@@ -27,7 +26,7 @@ pub fn park() {
     front::kept_event(access, |value| (Effect::update(value, 0), Edge::Acquire));
 }
 
-/// Whether the thread will wake up for no reason: an event of its own, since that depends on
+/// Whether the thread will wake up spuriously: an event of its own, because that depends on
 /// nothing.
 fn begins_to_wake_spuriously(caller: Caller) -> bool {
     let access = front::arrive(Access::local().named("thread::park, beginning").at(caller));
@@ -35,7 +34,7 @@ fn begins_to_wake_spuriously(caller: Caller) -> bool {
     front::perform(access, |_, _| (wakes, Effect::read(u64::from(wakes))))
 }
 
-/// As `std::thread::park_timeout`. In an exploration the time may be up at any moment.
+/// As `std::thread::park_timeout`. In an exploration the timeout may expire at any moment.
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
     if !interface::active() {
@@ -61,24 +60,24 @@ pub(super) fn unpark(thread: ThreadId) {
     front::kept_event(access, |value| (Effect::update(value, 1), Edge::Release));
 }
 
-/// The location is the parked thread's, whoever comes first: the two may arrive in either order,
-/// which is no event.
+/// The location belongs to the parked thread, whichever thread uses it first. Their order is not an
+/// event.
 fn token(thread: ThreadId) -> usize {
     interface::of_thread(thread, 1)
 }
 
-/// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock goes on,
+/// As `std::thread::sleep`. In an exploration no real time passes; the thread's own clock advances,
 /// and a loop that sleeps until something changes waits for that change.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     if !interface::active() {
         return ::std::thread::sleep(duration);
     }
-    front::settle();
+    front::resolve_watches();
     crate::std::time::pass(duration);
     interface::spin_hint();
-    // The time is kept together with the number of the thread's events, which differs from round to
-    // round of a loop.
+    // The time is stored with the number of the thread's events, which differs from round to round
+    // of a loop.
     interface::sweep();
 }
 
@@ -90,7 +89,7 @@ pub fn yield_now() {
 
 extern "C" fn yield_hint() {
     if interface::active() {
-        front::settle();
+        front::resolve_watches();
         interface::spin_hint();
     } else {
         ::std::thread::yield_now();

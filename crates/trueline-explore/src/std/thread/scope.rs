@@ -12,7 +12,7 @@ use ::std::sync::{Mutex, OnceLock, PoisonError};
 
 /// As `std::thread::Scope`.
 pub struct Scope<'scope, 'env: 'scope> {
-    /// Std's scope, whose lifetimes are those of this one; set before the user's function runs.
+    /// Std's scope, which has the lifetimes of this one; set before the user's function runs.
     outside: OnceLock<Outside>,
     /// In an exploration.
     inside: Mutex<Inside>,
@@ -29,7 +29,7 @@ struct Inside {
     ended: Vec<interface::ThreadId>,
 }
 
-/// A thread, and who has spawned it.
+/// A thread, and the thread that spawned it.
 struct Spawned {
     parent: interface::ThreadId,
     child: interface::ThreadId,
@@ -37,7 +37,7 @@ struct Spawned {
 
 struct Outside(*const ::std::thread::Scope<'static, 'static>);
 
-// SAFETY: what the pointer points to is `Sync`.
+// SAFETY: the pointee is `Sync`.
 unsafe impl Send for Outside {}
 // SAFETY: as above.
 unsafe impl Sync for Outside {}
@@ -61,7 +61,7 @@ where
         });
     }
     let caller = Location::caller();
-    // The threads borrow what the caller owns, so they end before a panic goes on.
+    // The threads borrow from the caller, so they end before a panic continues.
     let result = catch_unwind(AssertUnwindSafe(|| function(&scope)));
     let mut ended = interface::current_thread();
     while let Some(thread) = scope.next_to_join(ended) {
@@ -75,10 +75,10 @@ where
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// The thread to wait for next; this one has ended, or is the owner.
+    /// The thread to wait for next; the current one has ended, or is the owner.
     ///
-    /// Threads may spawn others side by side, and the order in which they do so is none that the
-    /// exploration knows of. So the order here depends only on what the owner has waited for.
+    /// Threads may spawn others concurrently, in an order that the exploration does not know. So
+    /// the order here depends only on the threads for which the owner has waited.
     fn next_to_join(&self, ended: interface::ThreadId) -> Option<interface::ThreadId> {
         front::outside(|| {
             let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl Builder {
     /// As std's `spawn_scoped`.
     ///
     /// # Errors
-    /// If the system cannot make a thread.
+    /// If the system cannot create a thread.
     #[track_caller]
     pub fn spawn_scoped<'scope, F, T>(
         self,
@@ -120,9 +120,9 @@ impl Builder {
         T: Send + 'scope,
     {
         if let Some(Outside(outside)) = scope.outside.get() {
-            // SAFETY: std's scope lives as long as its threads, which is `'scope`; its second
-            // lifetime is only a bound on what may be borrowed, which the signature of this
-            // function has checked.
+            // SAFETY: std's scope lives as long as its threads, which is `'scope`. Its second
+            // lifetime only bounds what may be borrowed, and the signature of this function has
+            // checked that.
             let outside: &'scope ::std::thread::Scope<'scope, 'static> =
                 unsafe { &*outside.cast::<::std::thread::Scope<'scope, 'static>>() };
             let handle = self.outside().spawn_scoped(outside, function)?;

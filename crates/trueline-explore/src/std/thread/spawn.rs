@@ -99,7 +99,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// What a handle can be asked while its thread runs.
+/// The methods of a handle while its thread runs.
 macro_rules! handle {
     ($name:literal, $handle:ty) => {
         impl<T> $handle {
@@ -145,7 +145,7 @@ impl<T> OutsideHandle<T> for ::std::thread::JoinHandle<T> {
     }
 }
 
-/// What a handle of ours stands for: a thread of the OS, or one of an exploration.
+/// The thread behind a handle: an OS thread, or one of an exploration.
 pub(super) enum Handle<H, T> {
     Outside(H, Thread),
     Inside(Started<T>),
@@ -191,8 +191,8 @@ const LEFT: u64 = 1;
 /// The handle was dropped.
 const DROPPED: u64 = 2;
 
-/// One of the two who hold the place of a result gives it up. A result that is never asked for is
-/// dropped by whoever comes later: as std's. Where nobody can see who that was, it is no event.
+/// One of the two holders of a result's place gives it up. The later one drops a result that was
+/// never fetched, as in std. If no thread can observe which one that was, it is not an event.
 fn give_up<T>(
     id: ThreadId,
     result: &Mutex<Option<T>>,
@@ -228,7 +228,7 @@ impl<T> Started<T> {
         function: F,
         caller: Caller,
     ) -> Started<T> {
-        front::settle();
+        front::resolve_watches();
         let (result, name, body) = interface::with_own_state(|_: &mut Front, parent| {
             let result = Arc::new(Mutex::new(None));
             let slot = result.clone();
@@ -288,7 +288,7 @@ pub(super) fn wait_for(id: ThreadId, name: &'static str, caller: Caller) {
     });
 }
 
-/// Waits for the body of a thread of an exploration to be over, and knows all that it knew then.
+/// Waits until the body of a thread of an exploration is over, and joins its clock at that moment.
 pub(super) fn wait_for_body(id: ThreadId, name: &'static str, caller: Caller) {
     let location = interface::ended(id);
     let finished = Access::read(location).when(Condition::differs(0));

@@ -1,14 +1,14 @@
-//! Changes of a key that depend on what it has: `update`, and `entry` in the words of std.
+//! Changes of a key that depend on its value: `update`, and `entry` as in std.
 //!
-//! An update makes a new page of the leaf from the one that it reads, and puts it in place if that
-//! one is still there, as `insert` and `remove` do. So it sees the value of the key and changes it
-//! at one moment: where the page is put in place, or, if nothing is to be changed, where it was
-//! read. The function that says what the new value is runs under no lock and may be called again.
+//! An update makes a new page of the leaf from the one that it reads, and installs it if that one
+//! is still there, as `insert` and `remove` do. So it reads and changes the value of the key at one
+//! moment: where the page is installed, or, if nothing is to be changed, where it was read. The
+//! function that computes the new value runs under no lock and may be called again.
 
 use super::{BLinkTree, Draft, Items, with, without};
 use std::fmt;
 
-/// What becomes of a key.
+/// How to change a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<V> {
     /// It stays as it is.
@@ -20,11 +20,10 @@ pub enum Change<V> {
 }
 
 impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> {
-    /// Changes a key, as a function of the value that it has says, at one moment; yields that
-    /// value.
+    /// Changes a key atomically, as a function of its value, and returns that value.
     ///
-    /// The function is called again where another thread has changed the leaf meanwhile: what it
-    /// did for another value than the one that is yielded has no effect.
+    /// The function is called again if another thread has changed the leaf meanwhile. Its results
+    /// for other values than the returned one have no effect.
     ///
     /// ```
     /// use trueline_objects::b_link_tree::{BLinkTree, Change};
@@ -60,11 +59,11 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
                 let draft = Draft::new(content, Items::Leaf(entries), CAPACITY);
                 match self.replace(inside, leaf, content, draft) {
                     Ok(split) => {
-                        self.tell(inside, split);
+                        self.announce_split(inside, split);
                         return former;
                     }
-                    // Dropped here: what a function returns is forgotten where a destructor panics
-                    // on its way out.
+                    // Dropped here: a function's return value is leaked if a destructor panics
+                    // during the return.
                     Err(items) => drop((items, former)),
                 }
                 (leaf, content) = self.cover(inside, leaf, &key);
@@ -75,9 +74,9 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         former
     }
 
-    /// A key and what to do with it, in the words of std's maps. Nothing is looked up before a
-    /// method is called, and each method does what it does at one moment of its own: between two of
-    /// them others may change the key. [`BLinkTree::update`] does several things at one moment.
+    /// A key and methods to change it, as in std's maps. Nothing is looked up before a method is
+    /// called, and each method takes effect at a moment of its own: between two of them other
+    /// threads may change the key. [`BLinkTree::update`] does several things at one moment.
     pub fn entry(&self, key: K) -> Entry<'_, K, V, CAPACITY> {
         Entry { tree: self, key }
     }
@@ -100,13 +99,13 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> 
         self.tree.get(&self.key)
     }
 
-    /// Gives the key this value if it has none; yields the one that it has then.
+    /// Sets the value of the key if it has none; returns the resulting value.
     pub fn or_insert(self, value: V) -> V {
         self.or_insert_with(|| value)
     }
 
-    /// Gives the key a value if it has none; yields the one that it has then. The function is
-    /// called at most once, and may be in vain.
+    /// Sets the value of the key if it has none; returns the resulting value. The function is
+    /// called at most once, and its result may be unused.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> V {
         let (mut make, mut made) = (Some(make), None);
         let mut put = |value: Option<&V>| match value {
@@ -126,7 +125,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> 
         former.or(made).expect("it was there, or was made")
     }
 
-    /// Gives the key the default value if it has none; yields the one that it has then.
+    /// Sets the default value of the key if it has none; returns the resulting value.
     pub fn or_default(self) -> V
     where
         V: Default,
@@ -134,8 +133,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Entry<'_, K, V, CAPACITY> 
         self.or_insert_with(V::default)
     }
 
-    /// Changes the value that the key has, if it has one. The function may be called again, each
-    /// time with a clone of the value.
+    /// Changes the value of the key, if it has one. The function may be called again, each time
+    /// with a clone of the value.
     pub fn and_modify(self, mut modify: impl FnMut(&mut V)) -> Self {
         self.tree.update(self.key.clone(), |value| match value {
             Some(value) => {

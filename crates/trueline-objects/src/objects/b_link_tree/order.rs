@@ -1,17 +1,17 @@
 //! The tree in the order of its keys: `first`, `last`, `iter`, `range`, `len`.
 //!
-//! A leaf's page does not change while it is in place, so that what is read of it was there at one
-//! moment. What is read of several leaves was not, unless none of them has changed until the last
-//! one was read: that is what `first`, `last` and `is_empty` look for where leaves are empty, and
-//! so they have a moment. (A page is not freed while the operation runs, so that the same address
-//! is the same page.)
+//! A leaf's page does not change while it is installed, so everything read from it was there at one
+//! moment. The contents of several leaves were there at one moment only if none of them changed
+//! before the last one was read. `first`, `last` and `is_empty` ensure that if leaves are empty,
+//! and so have a linearization point. (A page is not freed while the operation runs, so that the
+//! same address means the same page.)
 
 use super::super::range::{check_bounds, is_behind};
 use super::{BLinkTree, Content, Inside, Items, Node, Ordering, Page};
 use std::ops::{Bound, RangeBounds};
 use std::{fmt, ptr, vec};
 
-/// What was read of a leaf.
+/// The content read from a leaf.
 type Leaf<'a, K, V> = (&'a Node<K, V>, &'a Content<K, V>);
 
 impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> {
@@ -20,8 +20,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         self.domain.enter(|inside| self.first_inside(inside).cloned())
     }
 
-    /// The largest key and its value, at one moment. Where the last leaf was emptied it looks at
-    /// all of them.
+    /// The largest key and its value, at one moment. If the last leaf is empty, it reads all
+    /// leaves.
     pub fn last(&self) -> Option<(K, V)> {
         self.domain.enter(|inside| {
             let rightmost = self.rightmost(inside);
@@ -49,19 +49,21 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         self.domain.enter(|inside| self.first_inside(inside).is_none())
     }
 
-    /// How many keys there are. O(n).
+    /// The number of keys. O(n).
     ///
-    /// What was there all the time is counted, and what came or went meanwhile may count or not:
-    /// there need not have been a moment with this number.
+    /// Keys that are there all the time are counted; keys that are inserted or removed meanwhile
+    /// may or may not be. So the result need not be the exact number at any moment.
     pub fn len(&self) -> usize {
         self.domain
             .enter(|inside| self.leaves(inside).map(|(_, content)| content.entries().len()).sum())
     }
 
-    /// The keys with their values, in ascending order, each once. Others may go on meanwhile.
+    /// The keys with their values, in ascending order, each once. Other threads may continue
+    /// meanwhile.
     ///
-    /// It clones a leaf at a time, as that is at one moment, and holds nothing up between: keys
-    /// that are there all the time are among them, and what comes or goes meanwhile may be or not.
+    /// It clones one leaf at a time, atomically, and blocks nothing in between. It returns all keys
+    /// that are there all the time; keys that are inserted or removed meanwhile may or may not be
+    /// returned.
     pub fn iter(&self) -> Range<'_, K, V, CAPACITY> {
         self.range(..)
     }
@@ -69,11 +71,12 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     /// The keys of a range with their values, as [`BLinkTree::iter`].
     ///
     /// # Panics
-    /// If the range begins after its end, or begins and ends with the same key that both leave out.
+    /// If the range begins after its end, or excludes the same key at both ends.
     pub fn range(&self, range: impl RangeBounds<K>) -> Range<'_, K, V, CAPACITY> {
         check_bounds(&range);
         let (start, end) = (range.start_bound().cloned(), range.end_bound().cloned());
-        // Not on the way out: what a function returns is forgotten where a destructor panics there.
+        // Dropped here: a function's return value is leaked if a destructor panics during the
+        // return.
         drop(range);
         Range { tree: self, start: Some(start), end, leaf: Vec::new().into_iter() }
     }
@@ -95,7 +98,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// The leaves from left to right, with what they hold when each is read.
+    /// The leaves from left to right, each with its content when it is read.
     fn leaves<'a>(
         &'a self,
         inside: &'a Inside<'_, Page<K, V>>,
@@ -114,7 +117,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         })
     }
 
-    /// What the last leaf holds, when it is the last one.
+    /// The content of the last leaf, at a moment when it is the last one.
     fn rightmost<'a>(&'a self, inside: &'a Inside<'_, Page<K, V>>) -> &'a Content<K, V> {
         // SAFETY: here and below: nodes live as long as the tree.
         let mut node = unsafe { &*self.root.load(Ordering::Acquire) };
@@ -130,8 +133,8 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
         }
     }
 
-    /// The entries of a leaf from a bound on, or of the first leaf to the right that has some, and
-    /// the bound behind them, if there may be more.
+    /// The entries of a leaf from a bound on, or of the first nonempty leaf to its right, and the
+    /// bound after them if there may be more.
     fn page(&self, start: &Bound<K>, end: &Bound<K>) -> (Vec<(K, V)>, Option<Bound<K>>) {
         let range = (start.as_ref(), end.as_ref());
         self.domain.enter(|inside| {
@@ -164,7 +167,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> BLinkTree<K, V, CAPACITY> 
     }
 }
 
-/// Whether nodes still hold what was read.
+/// Whether nodes still have the content that was read.
 fn are_unchanged<K, V>(inside: &Inside<'_, Page<K, V>>, read: &[Leaf<'_, K, V>]) -> bool {
     read.iter().all(|(node, content)| ptr::eq(node.content(inside), *content))
 }
@@ -181,7 +184,7 @@ impl<K, V> Content<K, V> {
 /// Keys of a tree with their values: see [`BLinkTree::range`].
 pub struct Range<'a, K, V, const CAPACITY: usize> {
     tree: &'a BLinkTree<K, V, CAPACITY>,
-    /// Where to go on behind the leaf; none where there is no more.
+    /// Where to continue after the leaf; `None` at the end.
     start: Option<Bound<K>>,
     end: Bound<K>,
     leaf: vec::IntoIter<(K, V)>,
@@ -195,7 +198,7 @@ impl<K: Ord + Clone, V: Clone, const CAPACITY: usize> Iterator for Range<'_, K, 
             if let Some(entry) = self.leaf.next() {
                 return Some(entry);
             }
-            // It stays until the page is there: where a clone panics, the next call goes on from
+            // It is kept until the page is there: if a clone panics, the next call continues from
             // here.
             let (entries, next) = self.tree.page(self.start.as_ref()?, &self.end);
             (self.leaf, self.start) = (entries.into_iter(), next);

@@ -1,4 +1,4 @@
-//! Vyukov's queue, as it was published and repaired, and the mutants of the repaired one.
+//! Vyukov's queue, as published and fixed, and the mutants of the fixed one.
 
 use super::{ANY_NUMBERS, Entry, Standing, explored_only, mutant};
 use crate::mutants::array_queue::{Fault, Queue as Mutant, RelaxedQueue};
@@ -9,28 +9,28 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         ARRAY_QUEUE,
         "array-queue-claims-blindly",
-        "deq claims its number without looking whether another has it",
+        "deq claims its number without checking whether another has it",
         "enq(1) deq() | deq()",
         || Box::new(Mutant::new(2, Fault::ClaimsWithoutComparing)),
     ),
     mutant(
         ARRAY_QUEUE,
         "array-queue-publishes-first",
-        "enq says that its slot is filled before it fills it",
+        "enq marks its slot as filled before it fills it",
         "enq(1) | deq()",
         || Box::new(Mutant::new(2, Fault::PublishesFirst)),
     ),
     mutant(
         ARRAY_QUEUE,
         "array-queue-frees-first",
-        "deq says that its slot is free before it has read the value",
+        "deq marks its slot as free before it has read the value",
         "enq(1) enq(2) enq(3) | deq()",
         || Box::new(Mutant::new(2, Fault::FreesFirst)),
     ),
     explored_only(mutant(
         ARRAY_QUEUE,
         "array-queue-relaxed",
-        "says that a slot is filled with relaxed orderings: a race",
+        "marks a slot as filled with relaxed orderings: a race",
         "enq(1) | deq()",
         || Box::new(RelaxedQueue::new(2)),
     )),
@@ -57,7 +57,7 @@ const ARRAY_QUEUE: Entry = Entry {
 
 const VYUKOV_QUEUE: Entry = Entry {
     name: "vyukov-queue",
-    summary: "a bounded queue in a ring, as published: says empty or full while an operation is half done",
+    summary: "a bounded queue in a ring, as published: reports empty or full while an operation is unfinished",
     standing: Standing::Flawed { repaired: "array-queue", shown_by: "enq(1) deq() | enq(2) deq()" },
     source: "Vyukov, Bounded MPMC queue, 2010",
     progress: "no operation waits for another",

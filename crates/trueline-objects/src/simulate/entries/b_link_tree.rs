@@ -9,28 +9,28 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         WITH_BOUNDS,
         "b-link-tree-readers-stay",
-        "get does not go on to the right where the level above has not learnt of a split",
+        "get does not move right if the level above has not learnt of a split",
         "before put(1, 1) put(2, 2); put(3, 3) | get(2)",
         || Box::new(Mutant::new(Fault::ReadersStay)),
     ),
     mutant(
         WITH_BOUNDS,
         "b-link-tree-writers-stay",
-        "put does not look, once it has the lock, whether the leaf was split before",
+        "put does not check, once it has the lock, whether the leaf was split",
         "before put(1, 1) put(2, 2); put(3, 3) | put(2, 4) get(2)",
         || Box::new(Mutant::new(Fault::WritersStay)),
     ),
     mutant(
         WITH_BOUNDS,
         "b-link-tree-splits-in-two-steps",
-        "a split takes the right half away first and links the new leaf after that",
+        "a split first removes the right half and then links the new leaf",
         "before put(1, 1) put(2, 2); put(3, 3) | get(2)",
         || Box::new(Mutant::new(Fault::SplitsInTwoSteps)),
     ),
     mutant(
         WITH_BOUNDS,
         "b-link-tree-takes-no-lock",
-        "a page is replaced by one that was made from an older one",
+        "a page is replaced by one made from an older page",
         "put(1, 1) get(1) | put(2, 2)",
         || Box::new(Mutant::new(Fault::TakesNoLock)),
     ),
@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const B_LINK_TREE: Entry = Entry {
     name: "b-link-tree",
-    summary: "a sorted map in a B-tree whose nodes are linked to the right, two keys a node",
+    summary: "a sorted map in a B-tree whose nodes are linked to the right, two keys per node",
     standing: Standing::Correct,
     spec: "map",
     note: "",

@@ -12,21 +12,21 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         BLOCKING_QUEUE,
         "blocking-queue-looks-once",
-        "deq waits without looking again when it can be woken",
+        "deq waits without trying again once it can be woken",
         "enq(1) | deq()",
         || Box::new(Mutant::new(Fault::LooksOnce)),
     ),
     mutant(
         BLOCKING_QUEUE,
         "blocking-queue-wakes-first",
-        "enq wakes who waits before the value is there",
+        "enq wakes a waiting deq before the value is there",
         "enq(1) | deq()",
         || Box::new(Mutant::new(Fault::WakesFirst)),
     ),
     mutant(
         BLOCKING_QUEUE,
         "blocking-queue-wakes-nobody",
-        "enq wakes nobody",
+        "enq does not wake a waiting deq",
         "enq(1) | deq()",
         || Box::new(Mutant::new(Fault::WakesNobody)),
     ),
@@ -50,8 +50,7 @@ const BLOCKING_QUEUE: Entry = Entry {
     production: Some(|| Box::new(crate::Blocking::new(crate::MichaelScottQueue::new()))),
 };
 
-/// A queue under a lock: what explorations of waiting are made of, since each of its operations is
-/// one step.
+/// A queue under a lock, for explorations of waiting: each of its operations is one step.
 pub(crate) struct Locked<T>(Mutex<VecDeque<T>>);
 
 impl<T> Default for Locked<T> {

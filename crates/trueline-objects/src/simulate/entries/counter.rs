@@ -16,14 +16,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         COUNTER,
         "counter-carries",
-        "inc carries what its stripe has reached to a common total, in two steps",
+        "inc carries the value of its stripe to a common total, in two steps",
         "inc() inc() | read()",
         || Box::new(Mutant::new(Fault::Carries)),
     ),
     mutant(
         COUNTER,
         "counter-shares-sum",
-        "read tells the sum that was left last in a common place, which may be an older one",
+        "read returns the last sum in a common place, which may be outdated",
         "inc() read() | read()",
         || Box::new(Mutant::new(Fault::SharesSum)),
     ),

@@ -9,14 +9,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         FETCH_ADD_QUEUE,
         "fetch-add-queue-leaves-cell",
-        "deq leaves an empty cell as it is, and an enq fills it when nobody comes again",
+        "deq leaves an empty cell unchanged, and an enq fills it after the last deq",
         "enq(1) deq() | deq()",
         || Box::new(Mutant::new(Fault::LeavesCell)),
     ),
     mutant(
         FETCH_ADD_QUEUE,
         "fetch-add-queue-counts-backwards",
-        "deq reads how many enqueuers there are before how many dequeuers",
+        "deq reads the number of enqueuers before the number of dequeuers",
         "before enq(1); deq() | enq(2) deq()",
         || Box::new(Mutant::new(Fault::CountsBackwards)),
     ),
@@ -30,14 +30,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         FETCH_ADD_QUEUE,
         "fetch-add-queue-gives-up",
-        "deq says that nothing is there when the cell of its number is empty",
+        "deq returns nil when the cell of its number is empty",
         "enq(1) | enq(2) deq()",
         || Box::new(Mutant::new(Fault::GivesUp)),
     ),
     explored_only(mutant(
         FETCH_ADD_QUEUE,
         "fetch-add-queue-relaxed",
-        "says that a cell is full with relaxed orderings: a race",
+        "marks a cell as full with relaxed orderings: a race",
         "enq(1) | deq()",
         || Box::new(RelaxedQueue::new()),
     )),
@@ -45,7 +45,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const FETCH_ADD_QUEUE: Entry = Entry {
     name: "fetch-add-queue",
-    summary: "a queue: a list of segments, here of two cells, that are handed out by fetch-and-add",
+    summary: "a queue: a list of segments, here of two cells, which are assigned by fetch-and-add",
     standing: Standing::Correct,
     spec: "queue",
     note: "",

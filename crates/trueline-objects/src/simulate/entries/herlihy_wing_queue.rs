@@ -9,7 +9,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         IN_WORDS,
         "herlihy-wing-queue-rereads",
-        "deq reads again how far to look, and may pass a value: Wing and Gong, section 3.2.2",
+        "deq reads the number of reserved places again, and may miss a value: Wing and Gong, section 3.2.2",
         "enq(1) enq(2) | deq()",
         || Box::new(Mutant::new(Fault::RereadsRange)),
     ),
@@ -31,7 +31,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const HERLIHY_WING_QUEUE: Entry = Entry {
     name: "herlihy-wing-queue",
-    summary: "a queue in an array without an end: enq reserves a place, then fills it",
+    summary: "a queue in an unbounded array: enq reserves a place, then fills it",
     standing: Standing::Correct,
     spec: "queue",
     note: "deq waits while there is nothing",
@@ -47,10 +47,10 @@ const HERLIHY_WING_QUEUE: Entry = Entry {
     production: Some(|| Box::new(crate::HerlihyWingQueue::new())),
 };
 
-/// The mutants keep their values in words, of which the least number says that nothing is there.
+/// The mutants store their values in words; the least number means that the place is empty.
 const IN_WORDS: Entry = Entry { domain: &[i64::MIN + 1..=i64::MAX], ..HERLIHY_WING_QUEUE };
 
-/// A process has enqueued at least as much as it dequeues. If all do, there is something for each
+/// A process enqueues at least as many values as it dequeues. If all do, there is a value for each
 /// that waits.
 pub(super) fn takes_what_it_brought(methods: &[&str]) -> Result<(), String> {
     let mut brought = 0;

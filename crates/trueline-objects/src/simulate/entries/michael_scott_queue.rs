@@ -9,14 +9,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         MICHAEL_SCOTT_QUEUE,
         "michael-scott-queue-links-blindly",
-        "enq links its node without looking whether another was linked there",
+        "enq links its node without checking whether another was linked there",
         "enq(1) deq() | enq(2) deq()",
         || Box::new(Mutant::new(Fault::LinksWithoutComparing)),
     ),
     mutant(
         MICHAEL_SCOTT_QUEUE,
         "michael-scott-queue-moves-blindly",
-        "deq moves the head on without looking whether it is still the same",
+        "deq moves the head without checking that it has not changed",
         "enq(1) deq() | deq()",
         || Box::new(Mutant::new(Fault::MovesHeadWithoutComparing)),
     ),

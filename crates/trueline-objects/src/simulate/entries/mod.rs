@@ -1,4 +1,4 @@
-//! What can be simulated, by name: one file for each object with its mutants.
+//! The registry of simulated objects: one file for each object with its mutants.
 
 mod array_queue;
 mod b_link_tree;
@@ -68,54 +68,54 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line; of a mutant what is wrong.
+    /// A one-line description; for a mutant, its fault.
     pub summary: &'static str,
-    /// What is to be expected of it.
+    /// The expected result.
     pub standing: Standing,
     /// The name of its specification.
     pub spec: &'static str,
-    /// What is different from the specification.
+    /// The difference from the specification.
     pub note: &'static str,
-    /// Its operations, as they are taken for programs that nobody wrote; `*` is a number of its own
-    /// each time.
+    /// Its operations, for generated programs; each `*` is replaced by a distinct number.
     pub alphabet: &'static str,
     /// Which arguments its operations take.
     pub(crate) domain: Domain,
-    /// Where it comes from.
+    /// Its source in the literature.
     pub source: &'static str,
     /// Which threads go on whatever others do.
     pub progress: &'static str,
     /// A letter for it in histories.
     pub(crate) letter: &'static str,
-    /// Methods that wait where the specification does not say so.
+    /// Methods that wait although the specification does not say so.
     pub(crate) waiting: &'static [Wait],
     pub(crate) rule: Option<Rule>,
-    /// What a process calls on real threads at random: if all keep to it, nobody waits for ever.
+    /// The calls of a process in random programs on real threads: if all processes obey it, none
+    /// waits for ever.
     pub(crate) stress_rule: Option<Rule>,
     pub(crate) shadowed: fn() -> Subject,
-    /// As it ships; none for mutants, whose shadow is as good on real threads.
+    /// The shipped form; `None` for mutants, whose shadow form also runs on real threads.
     pub(crate) production: Option<fn() -> Subject>,
 }
 
-/// What is to be expected of an object.
+/// The expected result for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It does what its specification says.
+    /// It satisfies its specification.
     Correct,
-    /// It is as it was published, and does not do what its specification says.
+    /// It is as published, and violates its specification.
     Flawed {
         /// The object that does.
         repaired: &'static str,
-        /// A program that shows what is wrong.
+        /// A program that shows the fault.
         shown_by: &'static str,
     },
     /// It is broken on purpose.
     Mutant {
         /// The object that it is a variant of.
         of: &'static str,
-        /// Whether it may be run on real threads: its fault is no undefined behaviour.
+        /// Whether it may run on real threads: its fault is not undefined behaviour.
         stress: bool,
-        /// A program that shows what is wrong.
+        /// A program that shows the fault.
         shown_by: &'static str,
     },
 }
@@ -126,7 +126,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// A mutant of an object, which is the same but for this.
+/// A mutant of an object, which differs only in these fields.
 const fn mutant(
     of: Entry,
     name: &'static str,

@@ -16,14 +16,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         MULTISET,
         "multiset-raises-zero",
-        "add raises a count that may be 0: its node is going, and the value with it",
+        "add increments a count that may be 0: its node is being removed, and the value with it",
         "before add(1); remove(1) | add(1) count(1); after count(1)",
         || Box::new(Mutant::new(Fault::RaisesZero)),
     ),
     mutant(
         MULTISET,
         "multiset-lowers-blindly",
-        "remove looks whether there is something, and lowers the count after that",
+        "remove checks the count, and decrements it later",
         "before add(1); remove(1) | remove(1)",
         || Box::new(Mutant::new(Fault::LowersBlindly)),
     ),

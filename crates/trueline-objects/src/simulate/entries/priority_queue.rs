@@ -10,28 +10,28 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         PRIORITY_QUEUE,
         "priority-queue-marks-nodes",
-        "a mark in the node says that it is taken, as in the queue of Lotan and Shavit without time stamps",
+        "a mark in the node means that it is taken, as in the queue of Lotan and Shavit without time stamps",
         "before insert(2); poll() | poll() insert(3) insert(1)",
         || Box::new(Mutant::new(Fault::MarksNodes)),
     ),
     mutant(
         PRIORITY_QUEUE,
         "priority-queue-marks-blindly",
-        "poll marks a link without looking whether it is still the same",
+        "poll marks a link without checking that it has not changed",
         "before insert(1); poll() | poll()",
         || Box::new(Mutant::new(Fault::MarksWithoutComparing)),
     ),
     mutant(
         PRIORITY_QUEUE,
         "priority-queue-links-blindly",
-        "insert links its node without looking whether another was linked there meanwhile",
+        "insert links its node without checking whether another was linked there meanwhile",
         "insert(1) poll() | insert(2) poll()",
         || Box::new(Mutant::new(Fault::LinksWithoutComparing)),
     ),
     mutant(
         PRIORITY_QUEUE,
         "priority-queue-cuts-too-far",
-        "poll moves the head on to the first node that is left: what is linked behind the last taken one is lost",
+        "poll moves the head to the first remaining node: nodes linked behind the last taken one are lost",
         "before insert(1); poll() | insert(2) poll(); after poll()",
         || Box::new(Mutant::new(Fault::CutsTooFar)),
     ),
@@ -39,7 +39,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const PRIORITY_QUEUE: Entry = Entry {
     name: "priority-queue",
-    summary: "a priority queue without a bound: a skip list that is taken from the front",
+    summary: "an unbounded priority queue: a skip list whose front nodes are taken",
     standing: Standing::Correct,
     spec: "priority-queue",
     note: "",

@@ -16,28 +16,28 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         QUASI_QUEUE,
         "quasi-queue-b1",
-        "deq looks into the second segment first: a value overtakes more than two",
+        "deq searches the second segment first: a value overtakes more than two",
         "before enq(1) enq(2) enq(3) enq(4); deq() | enq(5); after deq() deq() deq() deq()",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::TakesTooFar)),
     ),
     mutant(
         QUASI_QUEUE,
         "quasi-queue-b2",
-        "deq does not mark what it takes: values are removed again",
+        "deq does not mark the values it takes: they are removed again",
         "before enq(1); deq() | deq()",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::TakesTwice)),
     ),
     mutant(
         QUASI_QUEUE,
         "quasi-queue-b3",
-        "deq finds nothing where the first segment is not full",
+        "deq returns nil if the first segment is not full",
         "before enq(1); deq() | enq(2)",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::FindsNothing)),
     ),
     mutant(
         QUASI_QUEUE,
         "quasi-queue-racy-empty",
-        "deq finds nothing after one look at each cell, while values come and go behind it",
+        "deq returns nil after one pass over the cells, while values come and go behind it",
         "before enq(1); enq(2) deq() | deq()",
         || Box::new(SegmentedQueue::new(3, segmented_queue::Fault::RacyEmpty)),
     ),
@@ -45,14 +45,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         QUASI_STACK,
         "quasi-stack-b1",
-        "pop finds nothing where another was faster",
+        "pop returns nil if another pop was faster",
         "before push(1) push(2); pop() | pop()",
         || Box::new(Stack::new(quasi_stack::Fault::FindsNothing)),
     ),
     mutant(
         QUASI_STACK,
         "quasi-stack-b2",
-        "pop takes a value three below the uppermost",
+        "pop takes the value three below the top",
         "before push(1) push(2) push(3) push(4); pop() | push(5); after pop() pop() pop() pop()",
         || Box::new(Stack::new(quasi_stack::Fault::TakesTooFar)),
     ),
@@ -68,7 +68,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         RANDOM_DEQUEUE_QUEUE,
         "random-dequeue-queue-without-window",
-        "deq takes the second value that is there, so that the first may be overtaken for ever",
+        "deq takes the second remaining value, so that the first may be overtaken for ever",
         "before enq(1) enq(2) enq(3); deq() | deq(); after deq()",
         || Box::new(RandomDequeueQueue::new(2, false)),
     ),
@@ -94,7 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "k-stack-as-published",
-        summary: "push looks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D)",
+        summary: "push checks twice whether its segment is being removed, and inserts its value twice (Round-Up, section VI-D)",
         standing: Standing::Flawed {
             repaired: "k-stack",
             shown_by: "before push(1) push(2) push(3) pop(); push(4) | pop(); after pop() pop() pop()",
@@ -104,7 +104,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "incorrect-queue",
-        summary: "a queue whose deq gives up where another was faster",
+        summary: "a queue whose deq gives up if another was faster",
         standing: Standing::Mutant {
             of: "michael-scott-queue",
             stress: true,
@@ -129,7 +129,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-/// What cells hold: 0 and -1 say that one is free or taken.
+/// The values of cells: 0 and -1 mean free and taken.
 pub(super) const NATURAL: Domain = &[1..=i64::MAX];
 
 const QUASI_QUEUE: Entry = Entry {
@@ -198,8 +198,8 @@ const BOUNDED_K_FIFO_QUEUE: Entry = Entry {
     note: "enq waits for room, where seven values are inside, too",
     domain: &[1..=bounded_k_fifo_queue::GREATEST],
     progress: "enq waits for room, else lock-free",
-    // The ring has no further segment where a value is left in its first one: of its two cells one
-    // may be free.
+    // The ring has no further segment, and a value is left in its first one: of that segment's two
+    // cells one may be free.
     waiting: &[Wait::ForRoom("enq", 1)],
     shadowed: || Box::new(Patient(BoundedKFifoQueue::new(4, 2))),
     ..K_FIFO_QUEUE
@@ -227,9 +227,9 @@ mod tests {
         entry.run(&Request { cases, limit, ..Request::default() }).unwrap()
     }
 
-    /// The full search of a k-stack did not end: where the published `push` puts an empty segment
-    /// on the stack, a `pop` may remove it before it is filled, again and again, in executions that
-    /// have no end.
+    /// The full search of a k-stack did not end: the published `push` puts an empty segment on the
+    /// stack, and a `pop` may remove it before it is filled, again and again, in endless
+    /// executions.
     #[test]
     fn empty_segments_make_executions_endless() {
         let case = "before push(1); push(2) | pop(); after pop() pop()";
@@ -247,8 +247,8 @@ mod tests {
         assert!(matches!(endless.verdict, Verdict::Undecided(_)), "{endless:?}");
     }
 
-    /// The segmented queue's EMPTY after one look at each cell: wrong with two cells in a segment,
-    /// right with one.
+    /// The segmented queue's EMPTY after one pass over the cells: wrong with two cells in a
+    /// segment, right with one.
     #[test]
     fn the_racy_empty_needs_two_slots() {
         let racy =

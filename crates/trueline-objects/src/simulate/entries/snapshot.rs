@@ -16,21 +16,21 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         SNAPSHOT,
         "snapshot-borrows-early",
-        "a scan takes over the view of a thread that moved once, which may be older than the scan",
+        "a scan borrows the view of a thread that moved once, which may be older than the scan",
         "update(0, 1) | update(1, 2) scan()",
         || Box::new(Mutant::new(Fault::BorrowsEarly)),
     ),
     mutant(
         SNAPSHOT,
         "snapshot-leaves-old-view",
-        "an update leaves the view of the update before beside its value",
+        "an update stores the view of the previous update beside its value",
         "update(0, 1) update(0, 2) update(0, 3) | update(1, 4) scan()",
         || Box::new(Mutant::new(Fault::LeavesOldView)),
     ),
     mutant(
         SNAPSHOT,
         "snapshot-shares-numbers",
-        "two threads update under the same number, so that a scan takes their updates for one after the other",
+        "two threads update under the same number, so that a scan takes their updates for consecutive ones",
         "update(1, 1) | update(1, 2) update(1, 3) | update(0, 4) scan()",
         || Box::new(Mutant::new(Fault::SharesNumbers)),
     ),
@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const SNAPSHOT: Entry = Entry {
     name: "snapshot",
-    summary: "two segments to update one by one and to scan at once",
+    summary: "two segments, updated one by one and scanned atomically",
     standing: Standing::Correct,
     spec: "snapshot:segments=2",
     note: "",

@@ -16,21 +16,21 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         SNZI,
         "snzi-clears-blindly",
-        "a departure clears the indicator without looking whether somebody has arrived since",
+        "a departure clears the indicator without checking for a later arrival",
         "arrive() depart() | arrive() query()",
         || Box::new(Mutant::new(Fault::ClearsBlindly)),
     ),
     mutant(
         SNZI,
         "snzi-half-for-one",
-        "an arrival that finds a node half told takes it for told",
+        "an arrival that finds a node at one half treats it as one",
         "arrive() | arrive() query()",
         || Box::new(Mutant::new(Fault::TakesHalfForOne)),
     ),
     mutant(
         SNZI,
         "snzi-does-not-take-back",
-        "an arrival that told the root in vain does not take it back: it stays set for ever",
+        "an arrival that updated the root in vain does not undo that: the indicator stays set for ever",
         "arrive() depart() | arrive() depart(); after query()",
         || Box::new(Mutant::new(Fault::DoesNotTakeBack)),
     ),
@@ -54,7 +54,7 @@ const SNZI: Entry = Entry {
     production: Some(|| Box::new(crate::Snzi::new(1))),
 };
 
-/// A process departs as often as it has arrived at most: otherwise the call is not allowed at all.
+/// A process departs at most as often as it has arrived: otherwise the call is not allowed.
 fn departs_after_arriving(methods: &[&str]) -> Result<(), String> {
     let mut arrived = 0;
     for &method in methods {

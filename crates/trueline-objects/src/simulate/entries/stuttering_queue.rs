@@ -9,7 +9,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         STUTTERING_QUEUE,
         "stuttering-queue-does-not-count",
-        "deq does not count how often a value was asked for: it is told to all who ask at once",
+        "deq does not count requests for a value: all concurrent callers get it",
         "before enq(1); deq() | deq() | deq()",
         || Box::new(Mutant::new(2, Fault::DoesNotCount)),
     ),
@@ -23,14 +23,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         STUTTERING_QUEUE,
         "stuttering-queue-moves-blindly",
-        "deq moves the head on without looking whether it is still the same",
+        "deq moves the head without checking that it has not changed",
         "before enq(1) enq(2); deq() deq() deq() | deq(); after deq()",
         || Box::new(Mutant::new(2, Fault::MovesHeadWithoutComparing)),
     ),
     mutant(
         STUTTERING_QUEUE,
         "stuttering-queue-links-blindly",
-        "enq links its node without looking whether another was linked there",
+        "enq links its node without checking whether another was linked there",
         "enq(1) deq() | enq(2) deq()",
         || Box::new(Mutant::new(2, Fault::LinksWithoutComparing)),
     ),

@@ -17,21 +17,21 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         TICKET_LOCK,
         "ticket-lock-skips",
-        "calls the number that is handed out next: those who wait wait for ever",
+        "calls the number that is handed out next: waiting threads wait for ever",
         "acquire() release() | acquire() release()",
         || Box::new(Locked(Mutant::new(Fault::SkipsThoseWhoWait))),
     ),
     mutant(
         TICKET_LOCK,
         "ticket-lock-tries-twice",
-        "try_acquire looks whether the lock is free and takes the number after that",
+        "try_acquire checks that the lock is free and takes the number later",
         "try_acquire() | try_acquire()",
         || Box::new(Locked(Mutant::new(Fault::TriesInTwoSteps))),
     ),
     explored_only(mutant(
         TICKET_LOCK,
         "ticket-lock-relaxed",
-        "unlocks with a relaxed store: a race on what the lock protects",
+        "unlocks with a relaxed store: a race on the protected value",
         "acquire() release() | acquire() release()",
         || Box::new(Locked(Mutant::new(Fault::UnlocksRelaxed))),
     )),
@@ -55,10 +55,10 @@ const TICKET_LOCK: Entry = Entry {
     production: Some(|| Box::new(Locked(crate::TicketLock::new(0)))),
 };
 
-/// A process releases a lock only while it certainly holds it: otherwise the call is not allowed at
-/// all, by any lock. It does not acquire what it holds: that waits for ever.
+/// A process releases a lock only while it certainly holds it: otherwise no lock allows the call.
+/// It does not acquire a lock that it holds, because that waits for ever.
 fn releases_what_it_holds(methods: &[&str]) -> Result<(), String> {
-    // Whether the process holds the lock; None: a `try_acquire` tells.
+    // Whether the process holds the lock; `None` after a `try_acquire`.
     let mut holds = Some(false);
     for &method in methods {
         holds = match (method, holds) {
@@ -77,10 +77,10 @@ fn releases_what_it_holds(methods: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// A process has released what it acquired when it ends.
+/// At its end, a process has released what it acquired.
 fn keeps_nothing(methods: &[&str]) -> Result<(), String> {
     let count = |wanted| methods.iter().filter(|&&method| method == wanted).count();
-    // While it holds the lock, `try_acquire` takes nothing.
+    // While it holds the lock, `try_acquire` fails.
     let mut holds = false;
     for &method in methods {
         match method {

@@ -16,7 +16,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         TREIBER_STACK,
         "treiber-stack-pops-blindly",
-        "pop writes the head without looking whether it is still the same",
+        "pop writes the head without checking that it has not changed",
         "push(1) pop() | pop()",
         || Box::new(Mutant::new(Fault::PopsWithoutComparing)),
     ),

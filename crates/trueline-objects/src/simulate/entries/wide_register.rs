@@ -16,14 +16,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     mutant(
         WIDE_REGISTER,
         "wide-register-looks-once",
-        "a sequence lock whose read does not look again whether somebody has written",
+        "a sequence lock whose read does not check whether there was a write meanwhile",
         "write(1) | read()",
         || Box::new(Mutant::new(Fault::DoesNotLookAgain)),
     ),
     mutant(
         WIDE_REGISTER,
         "wide-register-writers-meet",
-        "a sequence lock whose writers do not keep each other out",
+        "a sequence lock whose writers do not exclude each other",
         "write(1) | write(2) | read()",
         || Box::new(Mutant::new(Fault::WritersMeet)),
     ),
@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 const WIDE_REGISTER: Entry = Entry {
     name: "wide-register",
-    summary: "a register of two words that are read and written at once",
+    summary: "a register of two words that are read and written atomically",
     standing: Standing::Correct,
     spec: "register:init=0",
     note: "",

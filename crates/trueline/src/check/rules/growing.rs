@@ -1,27 +1,27 @@
 //! Lists and sets that only grow, and that are read as a whole: `log`, `set` without removals, `kv`
 //! without puts.
 //!
-//! **The base order.** Reads of such an object form a chain: each shows the beginning (of a set: a
-//! part) of every larger one, or two of them clash. The chain says for each addition between which
-//! reads it stands: before those that show it, behind those that do not; in a list, even at which
-//! place. So additions and reads have *keys*: those with different keys can stand in one order
-//! only. Those with equal keys, ordered by call, never clash. So the history is linearizable iff no
-//! operation returned before one with a smaller key was called, which one pass from the end finds
-//! out. Additions that are pending and that nobody saw are left out.
+//! **The base order.** Reads of such an object form a chain: each shows a prefix (of a set: a
+//! subset) of every larger one, or two of them clash. For each addition the chain determines
+//! between which reads it lies: before those that show it, after those that do not; in a list, even
+//! its position. So additions and reads have *keys*: operations with different keys can be in one
+//! order only. Those with equal keys, ordered by call, never clash. So the history is linearizable
+//! iff no operation returned before one with a smaller key was called, which one pass from the end
+//! decides. Pending additions that no read shows are left out.
 //!
-//! **Repeated additions to a set.** Of the additions of a value, one is effective: the one that
-//! told so, or else the one that was called first, which leaves most room. The others change
-//! nothing and need only stand behind it. Such a *follower* `f` of `e` fits iff it did not return
-//! before the call of an operation that stands in the base order no later than `e`. Then it stands
-//! behind `e` and behind whatever it must follow. No base operation `w` that it must precede stands
-//! there: `w` would stand no later than `e`, which was excluded, or be called before an operation
-//! that returned before `f` was called. For followers that must follow each other the same holds.
+//! **Repeated additions to a set.** Of the additions of a value, one is effective: the one whose
+//! result says so, or else the one that was called first, which leaves most room. The others change
+//! nothing and only have to come after it. Such a *follower* `f` of `e` fits iff it did not return
+//! before the call of an operation that is in the base order no later than `e`. Then it comes after
+//! `e` and after everything that it must follow. No base operation `w` that it must precede is
+//! there: `w` would be no later than `e`, which was excluded, or be called before an operation that
+//! returned before `f` was called. The same holds for followers that must follow each other.
 //!
-//! Values that are added twice to a list and shown, and places that a list tells but nobody shows
-//! and that leave gaps, are left to the search. Texts are lists of texts if none of them is the
-//! beginning of another.
+//! The search decides lists in which a value is added twice and shown, or in which a returned index
+//! leaves a gap that no read shows. Texts are treated as lists of texts if none of them is a prefix
+//! of another.
 //!
-//! Cost: O(n log n) and the size of what the reads show.
+//! Cost: O(n log n) plus the size of the results of reads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,11 +35,11 @@ mod part;
 
 use part::{Action, Entry, Part};
 
-/// An operation that stands where its key says, or behind an effective addition.
+/// An operation at the place of its key, or after an effective addition.
 struct Base {
     /// Keys and entries, sorted.
     order: Vec<(u64, u32)>,
-    /// Followers and the addition that each follows; none where the value is there at first.
+    /// Followers and the addition that each follows; `None` if the value is there initially.
     followers: Vec<(u32, Option<u32>)>,
 }
 
@@ -85,13 +85,13 @@ const VALUE_LOST: &str =
 const VALUE_OVERTAKEN: &str =
     "{2} shows the value of {1} but not that of {0}, which had returned before {1} was called";
 
-/// Decides, in numbers of the operations seen; nothing where the rule does not fit.
+/// Decides, in numbers of the given operations; `None` if the rule does not fit.
 pub(super) fn decide(grown: &Grown, spans: &[Span]) -> Option<Ruling> {
     let found = Part::new(grown, spans).and_then(|part| {
         let base = if grown.ordered { part.list()? } else { part.set()? };
         part.find_clash(&base)?;
         let order = part.witness(&base);
-        // What the rule says is right is tried; if it is not, the search has the word.
+        // The order that the rule gives is replayed; if it fails, the search decides.
         if !part.replays(&order, grown.ordered) {
             debug_assert!(false, "the order of a growing collection does not replay");
             return Err(Stop::DoesNotFit);
@@ -137,7 +137,7 @@ impl Part {
             if at < self.initial.len() {
                 continue;
             }
-            // Which of two equal additions a read shows cannot be told.
+            // A read does not show which of two equal additions it saw.
             if self.adds[v as usize].len() > 1 || self.initial.contains(&v) {
                 return Err(Stop::DoesNotFit);
             }
@@ -157,7 +157,7 @@ impl Part {
             }
         }
         let mut base = Base { order: Vec::new(), followers: Vec::new() };
-        // Additions that no read shows: those that tell their place, and the others.
+        // Additions that no read shows: those that return their index, and the others.
         let mut told: Vec<(i64, u32)> = Vec::new();
         let mut silent = Vec::new();
         for (e, entry) in self.entries.iter().enumerate() {
@@ -270,7 +270,7 @@ impl Part {
         for (v, &e) in effective.iter().enumerate() {
             let Some(e) = e else {
                 if level[v] != UNSEEN && !is_initial[v] {
-                    // It has a number, so something was done with it, but nobody added it.
+                    // It has a number, so some operation used it, but none added it.
                     return Err(Stop::DoesNotFit);
                 }
                 continue;
@@ -287,7 +287,7 @@ impl Part {
         Ok(base)
     }
 
-    /// Says who clashes with the base order, if anybody does.
+    /// Returns the operations that clash with the base order, if there are any.
     fn find_clash(&self, base: &Base) -> Result<(), Stop> {
         // The one that returns first among those behind.
         let mut first: Option<u32> = None;
@@ -335,7 +335,7 @@ impl Part {
         Ok(())
     }
 
-    /// `late` stands behind `early` in the base order, but returned before it was called.
+    /// `late` comes after `early` in the base order, but returned before it was called.
     fn overtaken(&self, late: u32, early: u32) -> Stop {
         match (self.shown_by(late), self.shown_by(early)) {
             (None, Some(_)) => self.clash(&[late, early], LOST),
@@ -369,7 +369,7 @@ impl Part {
         }
     }
 
-    /// A read that shows what one addition added and not what the other did.
+    /// A read that shows one addition and not the other.
     fn witness_read(&self, shown: u32, missing: u32) -> Option<u32> {
         let (shown, missing) = (self.value_of(shown)?, self.value_of(missing)?);
         let tells = |&e: &u32| {
@@ -394,7 +394,7 @@ impl Part {
         }
         let place = self.places(base);
         let behind = |e: u32| place[e as usize].map_or(0, |at| at + 1);
-        // What returned before a follower was called stands before it.
+        // Operations that returned before a follower was called come before it.
         let mut returned: BinaryHeap<Reverse<(u32, usize)>> = base
             .order
             .iter()
@@ -430,8 +430,8 @@ impl Part {
         order
     }
 
-    /// True where the order is one: it respects time, every operation that returned is in it, and
-    /// each is right.
+    /// Whether the order is valid: it respects time, contains every operation that returned, and
+    /// each result is right.
     fn replays(&self, order: &[u32], ordered: bool) -> bool {
         let mut list: Vec<u32> = self.initial.clone();
         let mut has = vec![false; self.adds.len()];

@@ -1,14 +1,12 @@
-//! Decides parts without a search where the specification knows enough about itself.
+//! Decides parts without a search if the specification makes the necessary claims.
 //!
-//! - [`growing`]: lists and sets that only grow, read as a whole. Exact, O(n log n) and the size of
-//!   the results.
-//! - [`origins`]: a result shows a value that nobody can have brought by then. Finds violations
-//!   only.
-//! - [`sum`]: a total lies outside of what must and may have been added by then. Finds violations
-//!   only.
+//! - [`growing`]: lists and sets that only grow, read as a whole. Exact, O(n log n) plus the size
+//!   of the results.
+//! - [`origins`]: a result shows a value that no operation can have inserted by then. Finds
+//!   violations only.
+//! - [`sum`]: a total outside of what must and may have been added by then. Finds violations only.
 //!
-//! What each needs to know is a claim of the specification: see [`crate::spec::Origins`] and its
-//! neighbours.
+//! Each needs a claim of the specification: see [`crate::spec::Origins`] and its neighbours.
 
 mod growing;
 mod origins;
@@ -18,12 +16,12 @@ use crate::history::PENDING;
 use crate::monitor::{Blame, Span};
 use crate::spec::subject::{Recorded, Subject};
 
-/// What a rule found out, in indices of the history.
+/// The finding of a rule, in indices of the history.
 #[derive(Debug)]
 pub(super) enum Ruling {
     /// An order, checked against the rule's own model.
     Order(Vec<u32>),
-    /// These operations clash, and none of them can be left out without the reason going away.
+    /// These operations clash, and without any of them the reason disappears.
     Violation(Violation),
 }
 
@@ -53,8 +51,8 @@ impl Violation {
     }
 }
 
-/// The operations of a part up to the event of rank `until`, by call: when they were called and
-/// returned, and what they are.
+/// The operations of a part up to the event of rank `until`, by call: the times of call and return,
+/// and the operation.
 fn seen(subject: &Subject<'_>, indices: &[u32], until: u32) -> (Vec<Span>, Vec<Recorded>) {
     let operations = subject.history.operations();
     let all = indices.iter().map(|&i| (i, &operations[i as usize]));
@@ -67,8 +65,8 @@ fn seen(subject: &Subject<'_>, indices: &[u32], until: u32) -> (Vec<Span>, Vec<R
         .unzip()
 }
 
-/// Decides a part of a collection that only grows, up to the event of rank `until`; nothing where
-/// the rule does not fit.
+/// Decides a part of a collection that only grows, up to the event of rank `until`; `None` if the
+/// rule does not fit.
 pub(super) fn decide_growing(subject: &Subject<'_>, indices: &[u32], until: u32) -> Option<Ruling> {
     if !subject.spec.grows() {
         return None;
@@ -87,7 +85,7 @@ pub(super) fn decide_growing(subject: &Subject<'_>, indices: &[u32], until: u32)
     })
 }
 
-/// A violation that can be seen without a search, and the name of the rule that sees it.
+/// A violation that is found without a search, and the name of the rule that finds it.
 pub(super) fn refute(subject: &Subject<'_>, indices: &[u32]) -> Option<(Violation, &'static str)> {
     let (spans, operations) = seen(subject, indices, PENDING);
     let origins =

@@ -1,9 +1,8 @@
-//! A result shows a value that nobody can have brought by then.
+//! A result shows a value that no operation can have inserted by then.
 //!
-//! An operation that brings a value counts for a result if it was called before the result was
-//! known. So a value that is shown needs one such operation, and of the removals of a value, sorted
-//! by return, the k-th needs k of them; values that are there at first count, too. Cost: O(n log
-//! n).
+//! An inserting operation counts for a result if it was called before the result was known. So a
+//! value that is shown needs one such operation, and among the removals of a value, sorted by
+//! return, the k-th needs k of them; initial values count, too. Cost: O(n log n).
 
 use hashbrown::HashMap;
 
@@ -13,7 +12,7 @@ use crate::spec::Shown;
 use crate::spec::subject::Traced;
 use crate::value::Value;
 
-/// What is known of a value.
+/// The operations on a value.
 #[derive(Default)]
 struct Trace {
     initial: usize,
@@ -43,7 +42,7 @@ pub(super) fn refute(traced: &Traced<'_>, spans: &[Span]) -> Option<Violation> {
             return Some(Violation::new(&[n as u32], None));
         };
         if trace.initial == 0 {
-            // An operation that brings what it shows does not show what it brought.
+            // An operation that inserts the value that it shows does not show its own insertion.
             let mut others = trace.brought.iter().copied().filter(|&b| b != n as u32);
             match others.next() {
                 None => return Some(Violation::new(&[n as u32], None)),
@@ -62,7 +61,7 @@ pub(super) fn refute(traced: &Traced<'_>, spans: &[Span]) -> Option<Violation> {
     traces.iter_mut().find_map(|trace| overdrawn(trace, spans))
 }
 
-/// The removals of a value that are more than there can have been, with what brought it by then.
+/// The removals of a value that exceed the possible number, with the insertions by then.
 fn overdrawn(trace: &mut Trace, spans: &[Span]) -> Option<Violation> {
     trace.taken.sort_unstable_by_key(|&n| spans[n as usize].returned);
     for (k, &last) in trace.taken.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! A total that lies outside of what must and may have been added by then.
+//! A total outside of what must and may have been added by then.
 //!
-//! What returned before the total was asked for is in it. What was called before it was told may be
-//! in it. So the total lies between the sum of the first and the negative ones of the second, and
-//! the sum of the first and the positive ones of the second. And it differs from the initial number
-//! by a multiple of the greatest common divisor of all amounts. Not used where a sum might
-//! overflow. Cost: O(n log n).
+//! Amounts whose addition returned before the total's call are included. Amounts whose addition was
+//! called before the total's return may be included. So the total lies between the sum of the
+//! former plus the negative ones of the latter, and the sum of the former plus the positive ones of
+//! the latter. It also differs from the initial number by a multiple of the greatest common divisor
+//! of all amounts. Not used if a sum might overflow. Cost: O(n log n).
 
 use super::Violation;
 use crate::monitor::{Blame, Span};
@@ -28,7 +28,7 @@ impl Ranked {
         Ranked { sums: sums.collect(), ranks: amounts.iter().map(|&(rank, _)| rank).collect() }
     }
 
-    /// What has a smaller rank.
+    /// The sum over smaller ranks.
     fn before(&self, rank: u32) -> i128 {
         let count = self.ranks.partition_point(|&r| r < rank);
         if count == 0 { 0 } else { self.sums[count - 1] }
@@ -70,8 +70,8 @@ pub(super) fn refute(sum: &Summed, spans: &[Span]) -> Option<Violation> {
         } else {
             continue;
         };
-        // What pushes the total that way if it may be in it, and what pushes it the other way if it
-        // must be.
+        // Amounts that move the total in that direction if they may be included, and in the other
+        // direction if they must be.
         let counts = |m: usize| {
             let (other, amount) = (&spans[m], amounts[m]);
             let may = other.call < o.returned;

@@ -1,4 +1,4 @@
-//! Which operation a monitor's rule blames, in a few words.
+//! The operation that a monitor's rule blames, with a short reason.
 
 use crate::monitor::{Blame, Why};
 

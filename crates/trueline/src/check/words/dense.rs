@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-/// The numbers of whole numbers that lie close together: a table without hashing, which the order
-/// of time walks almost from end to end, because values that are used at about the same time tend
-/// to be neighbours.
+/// The numbers of whole numbers that are close together: a table without hashing. In order of time
+/// it is accessed almost sequentially, because values that are used at about the same time tend to
+/// be neighbours.
 #[derive(Default)]
 pub(super) struct Dense {
     first: i64,
-    /// `u32::MAX` where there is no number yet.
+    /// `u32::MAX` if there is no number yet.
     numbers: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ impl Dense {
         self.numbers.get_mut(place)
     }
 
-    /// What has a number, ascending.
+    /// The values that have a number, ascending.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (i64, u32)> {
         let all = self.numbers.iter().enumerate().filter(|&(_, &number)| number != u32::MAX);
         all.map(|(place, &number)| (self.first + place as i64, number))

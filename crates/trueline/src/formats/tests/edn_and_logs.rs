@@ -1,4 +1,4 @@
-//! What Jepsen writes: EDN, keys in its values, and its logs.
+//! The output of Jepsen: EDN, keys in its values, and its logs.
 
 use super::*;
 

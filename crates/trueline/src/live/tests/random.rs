@@ -1,7 +1,7 @@
 //! Random programs on a correct queue, one step at a time: calls, effects and returns of several
-//! processes, calls that are cancelled before or after their effect or whose effect comes later,
-//! processes that come and go, rounds of the monitor when it likes. No such run is a violation, and
-//! a fault at its end is found or said not to be checked.
+//! processes; calls that are cancelled before or after their effect, or whose effect comes later;
+//! processes that come and go; rounds of the monitor at random times. No such run is a violation,
+//! and a fault at its end is found or reported as not checked.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::rng::{Rng, seeds};
 use crate::spec::{self, Queue, QueueOp};
 use crate::value::Value;
 
-/// A queue, and who uses it.
+/// A queue and its users.
 struct Program {
     rng: Rng,
     live: Manual,
     values: VecDeque<i64>,
     next: i64,
     users: Vec<(Process<Queue>, State)>,
-    /// What was cancelled and may still take effect.
+    /// Cancelled calls that may still take effect.
     late: Vec<QueueOp>,
 }
 
@@ -49,7 +49,7 @@ impl Program {
     }
 
     fn step(&mut self, may_cancel: bool) {
-        // Nobody else makes room.
+        // No other thread makes room.
         if self.rng.percent(12) || self.live.running.shared.when_full == Full::Block {
             self.live.checker.round();
         }
@@ -149,7 +149,7 @@ fn a_fault_behind_a_random_run_is_found_or_said_not_to_be_checked() {
     assert!(found > 250 && behind_gaps > 50, "{found} {behind_gaps}");
 }
 
-/// What a process has open is what its state says.
+/// The open operation of a process is the one in its state.
 #[test]
 fn a_process_knows_what_is_open() {
     let mut program = Program::new(1);

@@ -1,20 +1,20 @@
-//! Histories whose outcomes are all known, from one where some are not.
+//! Histories with known outcomes only, from one with unknown outcomes.
 //!
 //! An addition without a return had an effect or none; a removal removed any value that was ever
-//! added, found nothing, or had no effect. There are as many completions as the product of these:
-//! meant for few pending operations.
+//! added, found nothing, or had no effect. The number of completions is the product of these
+//! possibilities: meant for few pending operations.
 
 use crate::history::PENDING;
-use crate::quasi::{Act, Word, Words};
+use crate::quasi::{Act, PartHistory, Word};
 
 /// A completion, and which operation of the original each of its operations is.
 pub(super) struct Completion {
-    pub(super) words: Words,
+    pub(super) words: PartHistory,
     pub(super) original: Vec<u32>,
 }
 
-/// All completions; the one in which nothing that is pending had an effect comes first.
-pub(super) fn completions(words: &Words) -> impl Iterator<Item = Completion> + '_ {
+/// All completions, beginning with the one in which no pending operation had an effect.
+pub(super) fn completions(words: &PartHistory) -> impl Iterator<Item = Completion> + '_ {
     let is_pending = |o: &u32| words.words[*o as usize].returned == PENDING;
     let pending: Vec<u32> = (0..words.len() as u32).filter(is_pending).collect();
     let added = words.words.iter().filter_map(|w| match w.act {
@@ -47,7 +47,7 @@ pub(super) fn completions(words: &Words) -> impl Iterator<Item = Completion> + '
                 None => Some(word.act),
             };
             if let Some(act) = act {
-                // It may come last, but before what follows the history.
+                // It may come last, but before anything that follows the history.
                 let returned = if word.returned == PENDING { last + 1 } else { word.returned };
                 kept.push(Word { returned, act, ..*word });
                 original.push(o as u32);

@@ -1,4 +1,4 @@
-//! Quasi linearizability as Round-Up has it, for comparison: the readings `uniform` and `literal`,
+//! Quasi linearizability as in Round-Up, for comparison: the readings `uniform` and `literal`,
 //! which are decided on two tapes, and the paper's own enumeration.
 
 mod completions;
@@ -12,13 +12,13 @@ use crate::budget::Exhausted;
 use crate::check::Ticker;
 use crate::history::PENDING;
 use crate::quasi::{
-    Act, Algorithm, Bounds, Certificate, Effort, End, Found, Question, Word, Words,
+    Act, Algorithm, Bounds, Certificate, Effort, End, Found, PartHistory, Question, Word,
 };
 use completions::completions;
 
 /// The readings that are decided on two tapes, and the reference: completion by completion.
 pub(crate) fn decide(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     question: &Question<'_>,
     ticker: &mut Ticker<'_>,
@@ -60,7 +60,7 @@ pub(crate) fn decide(
     Ok(Found::Refuted { stuck: None, by })
 }
 
-impl Words {
+impl PartHistory {
     /// How often each value was added (or was there from the start) and not removed.
     fn left_over(&self) -> Vec<u32> {
         let mut left = vec![0i64; self.values.len()];
@@ -77,10 +77,10 @@ impl Words {
         left.into_iter().map(|n| n.max(0) as u32).collect()
     }
 
-    /// The operations followed by one removal of everything that remains. These overlap each other,
-    /// so every order of them is open: a history ends well with an open end iff this one does with
-    /// a closed end.
-    pub(crate) fn drained(&self) -> Words {
+    /// The operations followed by one removal of everything that remains. These removals overlap
+    /// each other, so they may come in any order: a history holds with an open end iff this one
+    /// holds with a closed end.
+    pub(crate) fn drained(&self) -> PartHistory {
         let mut words = self.words.clone();
         let returns = words.iter().map(|w| w.returned).filter(|&r| r != PENDING);
         let last = returns.chain(words.iter().map(|w| w.call)).max().map_or(0, |r| r + 1);

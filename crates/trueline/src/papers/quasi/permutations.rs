@@ -1,11 +1,11 @@
-//! Algorithm 2 of the paper, repaired: all permutations of a sequence in which no element moves by
+//! Algorithm 2 of the paper, corrected: all permutations of a sequence in which no element moves by
 //! more than K.
 //!
-//! As in the paper a stack of states is backtracked from its end. Each state holds the events that
-//! are enabled, with their *lateness* (how many steps after their own place they would come), and
-//! those that were tried. An event is enabled K steps before its place; one whose lateness is K
-//! must be selected. Three lines differ from what is printed, which does not terminate: what was
-//! tried is added to `done` (line 36), an event is inherited unless it was *selected* (line 59),
+//! As in the paper, a stack of states is backtracked from its end. Each state contains the enabled
+//! events with their *lateness* (how many steps after their own place they would come), and the
+//! events that were tried. An event is enabled K steps before its place; one whose lateness is K
+//! must be selected. Three lines differ from the printed algorithm, which does not terminate: tried
+//! events are added to `done` (line 36), an event is inherited unless it was *selected* (line 59),
 //! and its lateness grows (line 60). The second restriction of section V-A must say 'the first
 //! k+1'.
 //!

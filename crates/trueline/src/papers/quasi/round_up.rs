@@ -1,10 +1,10 @@
-//! `round-up`: the paper's own way, for reference. All sequentializations of a history, and of each
-//! all quasi permutations (the repaired Algorithm 2), each held against the strict container.
+//! `round-up`: the paper's own method, for reference. Compares all quasi permutations (the
+//! corrected Algorithm 2) of all sequentializations of a history with the strict container.
 //!
 //! In `slots` the removals that returned a value are permuted among their own places, in `uniform`
-//! all operations; in `literal` additions and removals are permuted each among themselves and then
-//! merged in every way. Of the paper's optimisations one matters here: a quasi permutation that was
-//! seen before is skipped, and counted. Cost: the number of sequentializations times that of the
+//! all operations; in `literal` additions and removals are permuted separately and then merged in
+//! every way. One of the paper's optimisations matters here: a quasi permutation that was seen
+//! before is skipped, and counted. Cost: the number of sequentializations times that of the
 //! permutations, both exponential.
 
 use std::collections::HashSet;
@@ -13,11 +13,11 @@ use super::permutations::Permutations;
 use super::two_tape::Orders;
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::quasi::{Act, Bounds, Effort, Reading, Words};
+use crate::quasi::{Act, Bounds, Effort, PartHistory, Reading};
 
-/// p' and p'' of a part all of whose outcomes are known, or `None` where there are none.
+/// p' and p'' of a part with known outcomes only, or `None` if there are none.
 pub(super) fn search(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     reading: Reading,
     ticker: &mut Ticker<'_>,
@@ -30,7 +30,7 @@ pub(super) fn search(
 }
 
 struct Trial<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     bounds: Bounds,
     reading: Reading,
     /// Permutations that are not legal.
@@ -73,8 +73,7 @@ impl Trial<'_> {
         order: &[u32],
         ticker: &mut Ticker<'_>,
     ) -> Result<Option<Orders>, Exhausted> {
-        // Orders that are not even tried count too: there can be more of them than anybody waits
-        // for.
+        // Orders that are rejected early count too, because there can be very many of them.
         ticker.tick(|| 0)?;
         let act = |o: u32| self.words.words[o as usize].act;
         let places = |of: &dyn Fn(Act) -> bool| -> Vec<usize> {
@@ -127,7 +126,7 @@ impl Trial<'_> {
         Ok(None)
     }
 
-    /// True where nothing is removed before it was added.
+    /// Whether nothing is removed before it was added.
     fn causal(&self, order: &[u32]) -> bool {
         let mut inside: Vec<u32> = self.words.initial.clone();
         order.iter().all(|&o| match self.words.words[o as usize].act {
@@ -143,7 +142,7 @@ impl Trial<'_> {
         })
     }
 
-    /// Merges the rest of the tapes (their next operations last) behind `legal` in every way.
+    /// Merges the rest of the tapes (their next operations last) after `legal` in every way.
     fn merge(
         &mut self,
         tapes: &mut [Vec<u32>; 3],

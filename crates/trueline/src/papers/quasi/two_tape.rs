@@ -1,20 +1,20 @@
-//! The readings `uniform` and `literal`: p' and p'' written side by side.
+//! The readings `uniform` and `literal`: writes p' and p'' side by side.
 //!
 //! Operations fall into classes: one class of all operations (`uniform`), or the additions and the
 //! removals that returned a value (`literal`). Each step writes one operation of a class to p' and
-//! one of the same class to p''. An operation that stands on one tape only waits for the other, and
-//! the steps of its class since are its age; an age above the bound of the class is a dead end.
-//! What p'' is given must be legal, what p' is given must respect real time among its class.
+//! one of the same class to p''. An operation that is on one tape only waits for the other, and its
+//! age is the number of steps of its class since; an age above the bound of the class is a dead
+//! end. p'' must stay legal, and p' must respect real time within each class.
 //!
 //! Why real time within the classes is enough: let α and β be orders of two classes that respect
 //! real time, and suppose that α, β and 'returned before' together have a cycle. Take the operation
-//! x of the cycle that returns first. What stands before x in the cycle did not return before x was
-//! called, so it is of x's class, and was called before x returned; so is, by the same argument,
-//! what stands before that, and so on around the cycle. But then the whole cycle is in α.
+//! x of the cycle that returns first. Its predecessor in the cycle did not return before x was
+//! called, so it is of x's class, and was called before x returned; by the same argument so is that
+//! operation's predecessor, and so on around the cycle. But then the whole cycle is in α.
 //!
-//! In `literal` removals that found nothing are in no class: they are fine iff p'' is empty at some
-//! moment, and then they stand there. Cost: exponential in the bound and in the number of
-//! operations that overlap; linear in the length for histories in which little of either is used.
+//! In `literal` removals that found nothing are in no class: they are legal iff p'' is empty at
+//! some moment, and then that is their place. Cost: exponential in the bound and in the number of
+//! operations that overlap; linear in the length for histories that use little of either.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 
 use crate::budget::Exhausted;
 use crate::check::Ticker;
-use crate::quasi::{Act, Bounds, Reading, Words};
+use crate::quasi::{Act, Bounds, PartHistory, Reading};
 use crate::spec::Items;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// How a state came about: the one before, and what was written to p' and to p''.
+/// The origin of a state: the previous state, and what was written to p' and to p''.
 struct Step {
     parent: u32,
     real: u32,
@@ -62,12 +62,12 @@ struct Step {
 const ROOT: u32 = u32::MAX;
 
 /// Two orders of the same operations: p', which real time allows, and p'', which the specification
-/// does.
+/// allows.
 pub(super) type Orders = (Vec<u32>, Vec<u32>);
 
-/// p' and p'' of a part all of whose outcomes are known, or `None` where there are none.
+/// p' and p'' of a part with known outcomes only, or `None` if there are none.
 pub(super) fn search(
-    words: &Words,
+    words: &PartHistory,
     bounds: Bounds,
     reading: Reading,
     ticker: &mut Ticker<'_>,
@@ -100,7 +100,7 @@ pub(super) fn search(
         ticker.tick(|| (seen.capacity() * size + steps.capacity() * 12) as u64)?;
         next.clear();
         tapes.successors(&state, &mut next);
-        // Where both tapes get the same operation nothing is used up: tried first.
+        // If both tapes get the same operation, none of the bound is used: tried first.
         next.sort_by_key(|(_, real, legal)| real == legal);
         for (after, real, legal) in next.drain(..) {
             if seen.insert(after.clone()) {
@@ -113,7 +113,7 @@ pub(super) fn search(
 }
 
 struct Tapes<'a> {
-    words: &'a Words,
+    words: &'a PartHistory,
     /// The class of each operation.
     class: Vec<u8>,
     bounds: Vec<u32>,
@@ -122,7 +122,7 @@ struct Tapes<'a> {
 }
 
 impl<'a> Tapes<'a> {
-    fn new(words: &'a Words, bounds: Bounds, reading: Reading) -> Tapes<'a> {
+    fn new(words: &'a PartHistory, bounds: Bounds, reading: Reading) -> Tapes<'a> {
         let literal = reading == Reading::Literal;
         let class = |act: Act| if literal && matches!(act, Act::Add(_)) { 1 } else { 0 };
         let is_free = |o: &u32| literal && words.words[*o as usize].act == Act::Empty;
@@ -160,8 +160,8 @@ impl<'a> Tapes<'a> {
         }
     }
 
-    /// The operations of the class that p' may be given next; and those on neither tape that p''
-    /// may be given, because p' can be given them in time.
+    /// The operations of the class that may come next on p'; and those on neither tape that may
+    /// come next on p'', because p' can be given them in time.
     fn candidates(&self, state: &State, class: u8) -> (SmallVec<[u32; 8]>, SmallVec<[u32; 8]>) {
         let most = self.bounds[class as usize] as usize + 1;
         let (mut real, mut soon) = (SmallVec::new(), SmallVec::new());
@@ -189,7 +189,8 @@ impl<'a> Tapes<'a> {
         (real, soon)
     }
 
-    /// What waits after p' was given `real` and p'' `legal`; `None` where something waits too long.
+    /// The waiting operations after p' was given `real` and p'' `legal`; `None` if one waits too
+    /// long.
     fn window(
         &self,
         state: &State,
@@ -244,7 +245,7 @@ impl<'a> Tapes<'a> {
         while order.len() < words.len() {
             let left = || queues.iter().flatten();
             let first = left().map(|&o| words[o as usize].returned).min().unwrap_or(0);
-            // Those of no class may come in any order that real time allows.
+            // Operations of no class may come in any order that real time allows.
             queues[2].sort_by_key(|&o| std::cmp::Reverse(words[o as usize].call));
             let fits = |queue: &&mut Vec<u32>| {
                 queue.last().is_some_and(|&o| words[o as usize].call < first)
@@ -257,7 +258,7 @@ impl<'a> Tapes<'a> {
         order
     }
 
-    /// p'' with the operations of no class where it is empty first.
+    /// p'' with the operations of no class at the first place where it is empty.
     fn with_free(&self, legal: &[u32]) -> Vec<u32> {
         let mut contents = self.words.contents();
         let mut order = Vec::with_capacity(self.words.len());

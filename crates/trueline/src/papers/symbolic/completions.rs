@@ -1,15 +1,14 @@
-//! The option `c`: the ways in which pending operations may have ended, one by one.
+//! The option `c`: the possible outcomes of pending operations, one by one.
 
 use super::record::Record;
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
-/// For each pending operation, by place: the result that it would have returned, or `None` where it
-/// has no effect.
+/// For each pending operation, by place: its assumed result, or `None` if it has no effect.
 pub(super) type Completion = Vec<(u32, Option<Value>)>;
 
-/// Every completion of the pending operations among these. Operations that only look around are
-/// dropped: nobody saw what they found.
+/// Every completion of the pending operations among these. Observers are dropped, because their
+/// results were not seen.
 pub(super) fn completions(
     record: &Record,
     places: &[u32],
@@ -30,7 +29,7 @@ pub(super) fn completions(
     })
 }
 
-/// What a pending operation may have done.
+/// The possible results of a pending operation.
 fn results(record: &Record, places: &[u32], x: u32) -> Vec<Option<Value>> {
     let mut results = vec![None];
     let method = record.operations[x as usize].label.method;

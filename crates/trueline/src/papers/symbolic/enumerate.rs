@@ -1,11 +1,10 @@
 //! ENUMERATE: one order after the other.
 //!
 //! At every return all linear extensions of real time are tried until one satisfies the theory; the
-//! solver is asked about each. With `c` the completions of pending operations are tried one by one,
-//! too; without, the solver searches them. This is the baseline of the paper: it is deliberately
-//! naive.
+//! solver checks each. With `c` the completions of pending operations are tried one by one, too;
+//! without it the solver searches them. This is the baseline of the paper, and deliberately naive.
 //!
-//! Cost: as many questions as there are orders, exponential in the operations that overlap.
+//! Cost: one query per order; the number of orders is exponential in the operations that overlap.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -32,8 +31,8 @@ pub struct Enumerate<'a> {
 }
 
 impl<'a> Enumerate<'a> {
-    /// A checker of an object that is empty, free, or holds nil at first. Only
-    /// [`Options::completions`] counts.
+    /// A checker of an object that is initially empty, free, or nil. Of the options only
+    /// [`Options::completions`] matters.
     pub fn new(object: Object, options: Options, budget: &'a Budget) -> Enumerate<'a> {
         Enumerate {
             theory: Arc::new(Theory::of(object)),
@@ -44,7 +43,7 @@ impl<'a> Enumerate<'a> {
         }
     }
 
-    /// The object holds these values at first, as [`crate::saturate::Saturate::holding`] says.
+    /// Sets the initial values, as [`crate::saturate::Saturate::holding`] does.
     pub fn holding(mut self, values: &[Value]) -> Enumerate<'a> {
         self.record.hold(values);
         self
@@ -91,7 +90,7 @@ impl<'a> Enumerate<'a> {
         Ok(found.map(|order| order.iter().map(|&x| places[x as usize]).collect()))
     }
 
-    /// Puts every operation next whose predecessors are placed, in turn.
+    /// Appends, in turn, every operation whose predecessors are placed.
     fn extend(
         &self,
         ground: &mut Ground<'_>,

@@ -1,15 +1,15 @@
-//! From a theory and some operations to propositional logic (section 4 of the paper).
+//! Grounds a theory on some operations, giving propositional logic (section 4 of the paper).
 //!
-//! Variables of the axioms are replaced by operations in all ways. What is left is about four kinds
-//! of atoms: `used(x)`, a pending operation took effect; `x < y`; `match(x, y)`; and that a pending
-//! operation returns a value. Whatever is known from labels and real time is filled in at once, so
-//! most instances vanish. Of an atomic object `x < y` and `y < x` are one atom and its negation;
-//! that the order is transitive is told to the solver only where a model breaks it, which spares a
+//! Variables of the axioms are replaced by operations in all ways. The result has four kinds of
+//! atoms: `used(x)`, a pending operation took effect; `x < y`; `match(x, y)`; and that a pending
+//! operation returns a value. Facts known from labels and real time are filled in at once, so most
+//! instances vanish. For an atomic object `x < y` and `y < x` are one atom and its negation. The
+//! transitivity of the order is added to the solver only where a model violates it, which saves a
 //! cubic number of clauses.
 //!
-//! A history may grow: [`Ground::ground`] grounds what the operations added since have part in. A
-//! disjunction over 'some operation' that later ones may still join ends in a literal for those to
-//! come, which is assumed false.
+//! A history may grow: [`Ground::ground`] grounds the instances with operations that were added
+//! since. A disjunction over 'some operation' that later ones may extend ends in a literal for
+//! future operations, which is assumed false.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::papers::theory::{Axiom, Formula, Theory, Var};
 use crate::theory::Label;
 use crate::value::Value;
 
-/// Operations tried in a place of an axiom between two looks at the budget.
+/// Operations tried at a place of an axiom between two checks of the budget.
 const CHARGE: u64 = 1 << 10;
 /// Circles of three that are forbidden after one model, at most.
 const CIRCLES: usize = 200;
@@ -34,15 +34,15 @@ pub(super) struct Ground<'a> {
     budget: &'a Budget,
     solver: Solver<Watch<'a>>,
     operations: Vec<Known>,
-    /// Known to come before: `before[y][x]` where `x` does before `y`.
+    /// The known order: `before[y][x]` if `x` comes before `y`.
     before: Vec<Vec<bool>>,
     /// The atom `x < y` for `x < y` as numbers.
     order: HashMap<(u32, u32), Lit, FixedState>,
-    /// The atom `match(x, y)`; none where the labels forbid it.
+    /// The atom `match(x, y)`; none if the labels forbid it.
     matches: HashMap<(u32, u32), Option<Lit>, FixedState>,
-    /// True where operations may still be added.
+    /// Whether operations may still be added.
     grows: bool,
-    /// What later operations may still fulfil.
+    /// Disjunctions that later operations may still fulfil.
     tails: Vec<Tail>,
     /// Implied by all tails; assumed false.
     frontier: Option<Lit>,
@@ -50,12 +50,12 @@ pub(super) struct Ground<'a> {
     grounded: u32,
     /// The operations that count, ascending.
     alive: Vec<u32>,
-    /// Operations that were tried in a place of an axiom since the last look at the budget: most
-    /// instances vanish, and it takes time to see that.
+    /// Operations that were tried at a place of an axiom since the last check of the budget: most
+    /// instances vanish, but finding that takes time.
     tried: u64,
 }
 
-/// What is known of an operation.
+/// The facts known about an operation.
 struct Known {
     label: Label,
     used: Node,
@@ -85,7 +85,7 @@ impl Callbacks for Watch<'_> {
 pub(super) enum Use {
     /// It does.
     Yes,
-    /// The solver decides, or what is assumed.
+    /// Decided by the solver, or by an assumption.
     Open,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Adds an operation that these come before. Its axioms follow with [`Ground::ground`].
+    /// Adds an operation after the given ones. [`Ground::ground`] then adds its axioms.
     pub(super) fn add(&mut self, label: Label, before: impl Fn(u32) -> bool, used: Use) -> u32 {
         let number = self.operations.len() as u32;
         let used = match used {
@@ -127,12 +127,12 @@ impl<'a> Ground<'a> {
         number
     }
 
-    /// Says that an operation comes before another that may have been added earlier.
+    /// Orders an operation before another that may have been added earlier.
     pub(super) fn order(&mut self, x: u32, y: u32) {
         if self.before[y as usize][x as usize] {
             return;
         }
-        // What was grounded before speaks of the atom: tell the solver, and remember.
+        // Earlier instances contain the atom: inform the solver, and record the fact.
         if let Node::Literal(literal) = self.precedes(x, y) {
             self.solver.add_clause_reuse(&mut vec![literal]);
         }
@@ -182,7 +182,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The assumption that an operation takes effect, or does not; `None` where that is known.
+    /// The assumption that an operation takes effect, or does not; `None` if that is known.
     pub(super) fn assume_used(&self, x: u32, used: bool) -> Option<Lit> {
         match self.operations[x as usize].used {
             Node::Literal(literal) => Some(if used { literal } else { !literal }),
@@ -190,13 +190,13 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The assumption that a pending operation returns this; `None` where nothing depends on it.
+    /// The assumption that a pending operation returns this; `None` if nothing depends on it.
     pub(super) fn assume_answers(&self, x: u32, value: &Value) -> Vec<Lit> {
         let told = |(v, literal): &(Value, Lit)| if v == value { *literal } else { !*literal };
         self.operations[x as usize].answers.iter().map(told).collect()
     }
 
-    /// The assumption that one operation comes before another; `None` where it is known.
+    /// The assumption that one operation comes before another; `None` if that is known.
     pub(super) fn assume_order(&mut self, x: u32, y: u32) -> Option<Lit> {
         match self.precedes(x, y) {
             Node::Literal(literal) => Some(literal),
@@ -243,9 +243,9 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// True where the model lets a pending operation tell false: it found nothing to do, and an
-    /// order without it is as good. One that can only block, as an acquire may, would be no part of
-    /// an order.
+    /// Whether the model lets a pending operation return false: it found nothing to do, and an
+    /// order without it is as good. One that can only block, as an acquire may, would not be part
+    /// of an order.
     fn changed_nothing(&self, x: u32) -> bool {
         let known = &self.operations[x as usize];
         let is_false = |(value, literal): &(Value, Lit)| {
@@ -254,7 +254,7 @@ impl<'a> Ground<'a> {
         known.label.result.is_none() && known.answers.iter().any(is_false)
     }
 
-    /// The operations as the model orders them, or circles of three where it does not.
+    /// The operations in the order of the model, or cycles of three if the model has no order.
     fn sorted(&mut self, used: &[u32]) -> Result<Vec<u32>, Vec<[u32; 3]>> {
         let n = used.len();
         let mut precedes = vec![false; n * n];
@@ -273,7 +273,8 @@ impl<'a> Ground<'a> {
         let counts: Vec<usize> = (0..n).map(behind).collect();
         let mut places: Vec<usize> = (0..n).collect();
         places.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
-        // One that beats another without having more behind it is in a circle of three with it.
+        // An operation that precedes another without having more successors is in a cycle of three
+        // with it.
         let mut circles = Vec::new();
         for i in 0..n {
             for j in 0..n {
@@ -297,7 +298,7 @@ impl<'a> Ground<'a> {
         Lit::new(self.solver.new_var_default(), true)
     }
 
-    /// Later operations may fulfil what earlier ones asked for, or leave it to those after them.
+    /// Later operations may fulfil what earlier ones require, or leave it to those after them.
     fn continue_tails(&mut self, first: u32) -> Result<(), Exhausted> {
         let frontier = self.fresh();
         let tails = std::mem::take(&mut self.tails);
@@ -334,7 +335,8 @@ impl<'a> Ground<'a> {
         Ok(())
     }
 
-    /// Every way to give the remaining variables of an axiom operations, at least one of them new.
+    /// Every assignment of operations to the remaining variables of an axiom, at least one of them
+    /// new.
     fn instances_of(
         &mut self,
         axiom: &Axiom,
@@ -346,7 +348,7 @@ impl<'a> Ground<'a> {
             return Ok(());
         }
         let variable = at.len() as Var;
-        // The last one must be new where no other is.
+        // The last one must be new if no other is.
         let is_last = variable + 1 == axiom.variables;
         let start = if is_last && at.iter().all(|&x| x < first) { first } else { 0 };
         for i in self.alive.partition_point(|&o| o < start)..self.alive.len() {
@@ -383,7 +385,7 @@ impl<'a> Ground<'a> {
         self.assert(any(nodes));
     }
 
-    /// An operation may fulfil what is asked for.
+    /// An operation may fulfil a requirement.
     fn witness(&mut self, body: &Formula, variable: Var, at: &mut Vec<u32>, o: u32) -> Node {
         let length = at.len();
         at.resize(usize::from(variable), 0);
@@ -499,7 +501,7 @@ impl<'a> Ground<'a> {
         if let Some(known) = self.matches.get(&(x, y)) {
             return known.map_or(Node::False, Node::Literal);
         }
-        // The labels may forbid it once and for all.
+        // The labels may rule it out.
         let theory = self.theory.clone();
         for axiom in &theory.axioms {
             if axiom.premises == [Formula::Match(0, 1)]
@@ -542,7 +544,7 @@ impl<'a> Ground<'a> {
                 }
                 clause.push(name);
             }
-            // [`any`] leaves none.
+            // [`any`] removes these.
             Node::True => debug_assert!(false, "a clause that is true"),
         }
     }

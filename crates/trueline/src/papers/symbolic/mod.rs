@@ -1,15 +1,15 @@
 //! Checking by logic: does some order of the operations satisfy the object's theory?
 //!
 //! The algorithms SYMBOLIC and ENUMERATE of Emmi, Enea and Hamza (Monitoring refinement via
-//! symbolic reasoning, PLDI 2015). Both are told of calls and returns one at a time and decide at
-//! every return, as the paper's do. [`Symbolic`] turns theory and history into propositional logic
-//! (`ground`) and asks a SAT solver, which searches orders, completions and matchings at once.
-//! [`Enumerate`] tries one order after the other and asks the solver about the rest: the baseline
-//! that the paper compares with, exponential in the operations that overlap.
+//! symbolic reasoning, PLDI 2015). Both receive calls and returns one at a time and decide at every
+//! return, as in the paper. [`Symbolic`] turns theory and history into propositional logic
+//! (`ground`) for a SAT solver, which searches orders, completions and matchings at once.
+//! [`Enumerate`] tries one order after the other and uses the solver for the rest: the paper's
+//! baseline, exponential in the operations that overlap.
 //!
-//! Both are exact without [`Options::removal`](super::Options::removal): a violation is one, and
-//! where there is none the model is an order that explains the history ([`Symbolic::order`]).
-//! Values may repeat, and locks need no tags: the solver looks for the matching, too.
+//! Both are exact without [`Options::removal`](super::Options::removal): every violation is one,
+//! and if there is none the model is an order that explains the history ([`Symbolic::order`]).
+//! Values may repeat, and locks need no tags: the solver searches the matching, too.
 
 mod completions;
 mod enumerate;

@@ -39,7 +39,7 @@ pub(super) fn any(nodes: Vec<Node>) -> Node {
     join(nodes, false)
 }
 
-/// A conjunction or disjunction, without what does not matter.
+/// A conjunction or disjunction, without neutral elements.
 fn join(nodes: Vec<Node>, is_and: bool) -> Node {
     let mut left = Vec::with_capacity(nodes.len());
     for node in nodes {

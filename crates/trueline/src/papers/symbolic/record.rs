@@ -16,7 +16,7 @@ pub(super) struct Record {
     places: HashMap<u64, u32, FixedState>,
     /// Events so far.
     step: u64,
-    /// The same, with those that put there what was there at first.
+    /// The same, including the additions of initial values.
     clock: u64,
     stopped: Option<Stop>,
 }
@@ -37,7 +37,7 @@ impl Entry {
         self.label.result.is_none()
     }
 
-    /// True where it returned before the other was called.
+    /// Whether it returned before the other was called.
     pub(super) fn precedes(&self, other: &Entry) -> bool {
         self.returned < other.called
     }
@@ -53,7 +53,7 @@ impl Record {
         record
     }
 
-    /// What the object holds at first: additions one behind the other.
+    /// Sets the initial content: consecutive additions.
     pub(super) fn hold(&mut self, values: &[Value]) {
         *self = Record { operations: Vec::new(), places: HashMap::default(), ..self.clone() };
         let register = self.object == Object::Register;

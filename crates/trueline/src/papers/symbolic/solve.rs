@@ -1,13 +1,13 @@
 //! SYMBOLIC: the solver searches orders, completions and matchings.
 //!
-//! Without options every return makes a new formula of the whole history. With `i` one formula
+//! Without options every return builds a new formula of the whole history. With `i` one formula
 //! grows from return to return. With `r` the operations that saturation forgets are left out, and
-//! the order that it derived of the others is kept: real time alone would lose what the forgotten
-//! ones forced. What saturation itself refutes is refuted.
+//! the order that it derived for the others is kept: real time alone would lose what the forgotten
+//! ones forced. A history that saturation itself refutes is refuted.
 //!
 //! Cost: a formula has as many instances as there are tuples of operations that fit an axiom, cubic
-//! for containers; its satisfiability is searched by conflict-driven clause learning, exponential
-//! at worst.
+//! for containers; conflict-driven clause learning searches its satisfiability, exponential at
+//! worst.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub struct Symbolic<'a> {
     record: Record,
     /// The formula that grows.
     kept: Option<Ground<'a>>,
-    /// What tells which operations to forget.
+    /// Determines which operations to forget.
     saturate: Option<Saturate>,
     /// The operations that still count, by place, ascending.
     live: Vec<u32>,
@@ -37,7 +37,7 @@ pub struct Symbolic<'a> {
 }
 
 impl<'a> Symbolic<'a> {
-    /// A checker of an object that is empty, free, or holds nil at first.
+    /// A checker of an object that is initially empty, free, or nil.
     pub fn new(object: Object, options: Options, budget: &'a Budget) -> Symbolic<'a> {
         let mut checker = Symbolic {
             theory: Arc::new(Theory::of(object)),
@@ -53,7 +53,7 @@ impl<'a> Symbolic<'a> {
         checker
     }
 
-    /// The object holds these values at first, as [`Saturate::holding`] says.
+    /// Sets the initial values, as [`Saturate::holding`] does.
     pub fn holding(mut self, values: &[Value]) -> Symbolic<'a> {
         self.record.hold(values);
         self.saturate = self.saturate.map(|saturate| saturate.holding(values));
@@ -72,14 +72,14 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// The operations in an order that explains the history as of the last return; what took no
-    /// effect is left out, and so is what was forgotten.
+    /// The operations in an order that explains the history as of the last return, without those
+    /// that took no effect or were forgotten.
     pub fn order(&self) -> &[u64] {
         &self.order
     }
 
-    /// How operations that returned are told to take effect: those that may be forgotten are not
-    /// told for ever.
+    /// How the effect of returned operations is asserted: for those that may be forgotten, not
+    /// permanently.
     fn used(&self) -> Use {
         if self.options.removal { Use::Open } else { Use::Yes }
     }
@@ -128,10 +128,10 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// Asks the formula that grew.
+    /// Solves the growing formula.
     fn ask_kept(&mut self, completion: Option<&Completion>) -> Result<Option<Vec<u32>>, Exhausted> {
         let Some(kept) = &mut self.kept else { return Ok(None) };
-        // Calls are told together at the next return.
+        // Calls are added together at the next return.
         kept.ground()?;
         let mut assumptions = Vec::new();
         for &x in &self.live {
@@ -148,7 +148,7 @@ impl<'a> Symbolic<'a> {
         kept.solve(&assumptions)
     }
 
-    /// Asks a new formula.
+    /// Builds and solves a new formula.
     fn ask_anew(&self, completion: Option<&Completion>) -> Result<Option<Vec<u32>>, Exhausted> {
         let mut ground = Ground::new(self.theory.clone(), false, self.budget);
         let places = add_all(&mut ground, &self.record, &self.live, completion);
@@ -172,8 +172,8 @@ impl<'a> Symbolic<'a> {
     }
 }
 
-/// Adds these operations, those that a completion drops left out; the place of each. Pending ones
-/// are open unless a completion says what they did.
+/// Adds these operations, without those that a completion drops; returns the place of each. Pending
+/// ones are open unless a completion decides them.
 pub(super) fn add_all(
     ground: &mut Ground<'_>,
     record: &Record,

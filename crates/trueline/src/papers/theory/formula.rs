@@ -1,14 +1,14 @@
 //! The language of theories: first-order formulas about operations, their labels, their order and
 //! their matching.
 //!
-//! Variables stand for operations. An axiom says of all operations `x0, x1, ...`: where the
-//! premises hold, so does the conclusion. A conclusion may ask for an operation
-//! ([`Formula::Exists`]), so axioms are of the form 'for all there is', which the paper's reduction
-//! to propositional logic needs.
+//! Variables stand for operations. An axiom holds for all operations `x0, x1, ...`: if the premises
+//! hold, so does the conclusion. A conclusion may require another operation ([`Formula::Exists`]),
+//! so axioms have the form 'for all there is', which the paper's reduction to propositional logic
+//! needs.
 //!
-//! **Invariant:** what a conclusion asks for comes before, or overlaps, an operation that the axiom
-//! is about. So once those have returned, no later call can help, and what was said about them
-//! stays said while a history grows.
+//! **Invariant:** an operation that a conclusion requires comes before, or overlaps, an operation
+//! of the axiom. So once those have returned, no later call can help, and derived facts stay true
+//! while a history grows.
 
 use crate::theory::Method;
 use crate::value::Value;
@@ -62,9 +62,9 @@ pub struct Axiom {
     pub name: &'static str,
     /// Number of operations that it is about.
     pub variables: u8,
-    /// Nothing is said where one of them fails.
+    /// If one of them fails, the axiom holds.
     pub premises: Vec<Formula>,
-    /// What follows. An empty [`Formula::Or`] is never true.
+    /// The consequence. An empty [`Formula::Or`] is never true.
     pub conclusion: Formula,
 }
 

@@ -3,12 +3,12 @@
 //! The paper's axioms (its figures 3 to 7) with these corrections, each found by trying all short
 //! histories: INJECTIVE concludes that the two are the same; a register's matching is not
 //! injective; INCLUDE forbids *any* removal of the key between the addition that it saw and itself,
-//! EXCLUDE asks for *some* removal of the key; LIMIT speaks of the first n acquires; nobody is its
-//! own partner in an exchanger. MATCHINGADD and MATCHINGREM are left out: with the corrected
-//! INCLUDE and EXCLUDE they say nothing about which histories are legal. FUNCTION says what the
-//! paper takes for granted, that the matching is a function. A set's additions and removals may
-//! tell whether they changed anything, an acquire of a lock may tell that it found the lock held:
-//! both are beyond the paper.
+//! EXCLUDE requires *some* removal of the key; LIMIT is about the first n acquires; no operation is
+//! its own partner in an exchanger. MATCHINGADD and MATCHINGREM are omitted: with the corrected
+//! INCLUDE and EXCLUDE they do not affect which histories are legal. FUNCTION states an implicit
+//! assumption of the paper, that the matching is a function. Two extensions go beyond the paper: a
+//! set's additions and removals may return whether they changed anything, and an acquire of a lock
+//! may return that it found the lock held.
 
 use super::formula::Formula::{
     And, Before, Is, LessArgument, Match, Or, Returns, ReturnsArgument, Same, SameArgument,
@@ -17,15 +17,14 @@ use super::formula::{Axiom, Formula, Var, exists, not};
 use crate::theory::{Method, Object};
 use crate::value::Value;
 
-/// What histories of an object satisfy: those of which some order and some matching fulfil all
-/// axioms.
+/// A theory: a history satisfies it if some order and some matching fulfil all axioms.
 #[derive(Clone, Debug)]
 pub struct Theory {
-    /// What it is a theory of.
+    /// The object that it describes.
     pub object: Object,
-    /// True where operations happen one at a time (ATOMIC), false where they only are completed
-    /// (COMPLETED). The axioms about the order itself are not spelt out: whoever uses a theory
-    /// orders by construction.
+    /// True if operations happen one at a time (ATOMIC), false if they are only completed
+    /// (COMPLETED). The axioms about the order itself are implicit: users of a theory build an
+    /// order by construction.
     pub atomic: bool,
     /// All of them hold.
     pub axioms: Vec<Axiom>,
@@ -57,7 +56,7 @@ fn axiom(
     Axiom { name, variables, premises: premises.into(), conclusion }
 }
 
-/// What is never true.
+/// The formula that is never true.
 fn never() -> Formula {
     Or(vec![])
 }
@@ -121,20 +120,20 @@ fn lifo() -> Axiom {
     axiom("LIFO", 3, premises, exists(3, [is_remove(3), Match(1, 3), Before(3, 2)]))
 }
 
-/// MAX: what leaves first is removed before anything else that is there.
+/// MAX: the value whose turn comes first is removed before anything else that is there.
 fn first_out(smallest_first: bool) -> Axiom {
     let earlier = if smallest_first { LessArgument(1, 0) } else { LessArgument(0, 1) };
     let premises = [is_add(0), is_add(1), earlier, is_remove(2), Match(0, 2), Before(1, 2)];
     axiom("MAX", 3, premises, exists(3, [is_remove(3), Match(1, 3), Before(3, 2)]))
 }
 
-/// The operation tells that its key was there.
+/// The operation returns that its key was there.
 fn saw_it(x: Var) -> Formula {
     let tells = |method, told: bool| And(vec![Is(x, method), Returns(x, told.into())]);
     Or(vec![tells(Method::Contains, true), tells(Method::Add, false), tells(Method::Remove, true)])
 }
 
-/// The operation tells that its key was not there.
+/// The operation returns that its key was not there.
 fn missed_it(x: Var) -> Formula {
     let tells = |method, told: bool| And(vec![Is(x, method), Returns(x, told.into())]);
     Or(vec![tells(Method::Contains, false), tells(Method::Add, true), tells(Method::Remove, false)])

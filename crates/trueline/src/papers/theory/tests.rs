@@ -1,5 +1,5 @@
 //! Every theory accepts exactly the legal sequential histories of up to five operations: all of
-//! them are tried, with all matchings, against what the object does. The formulas are evaluated
+//! them are tried, with all matchings, and compared with the object. The formulas are evaluated
 //! here by their definition.
 
 use super::{Formula, Theory};
@@ -10,7 +10,7 @@ use crate::value::Value;
 struct Structure<'a> {
     labels: &'a [Label],
     before: &'a dyn Fn(usize, usize) -> bool,
-    /// What each operation is matched to.
+    /// The match of each operation.
     matching: Vec<Option<usize>>,
 }
 
@@ -50,7 +50,7 @@ impl Structure<'_> {
     }
 }
 
-/// All tuples of so many operations out of `n`.
+/// All tuples of this length of `n` operations.
 fn tuples(length: u8, n: usize) -> impl Iterator<Item = Vec<usize>> {
     (0..n.pow(u32::from(length))).map(move |mut number| {
         let mut at = Vec::new();
@@ -62,10 +62,10 @@ fn tuples(length: u8, n: usize) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// True where some matching satisfies the theory.
+/// Whether some matching satisfies the theory.
 fn accepts(theory: &Theory, labels: &[Label], before: &dyn Fn(usize, usize) -> bool) -> bool {
     let n = labels.len();
-    // A pair that no matching may contain, by what its labels say.
+    // A pair that the labels exclude from every matching.
     let forbidden = |x: usize, y: usize| {
         let alone = Structure { labels, before, matching: vec![None; n] };
         theory.axioms.iter().any(|axiom| {
@@ -98,7 +98,7 @@ fn label(method: Method, argument: impl Into<Value>, result: impl Into<Value>) -
 
 const NIL: Value = Value::Nil;
 
-/// Performs the operation as the object does; false where its result is wrong.
+/// Performs the operation as the object does; returns false if its result is wrong.
 fn perform(object: Object, state: &mut Vec<Value>, label: &Label) -> bool {
     let result = label.result.clone().unwrap();
     let place = state.iter().position(|v| *v == label.argument);
@@ -240,9 +240,9 @@ fn the_theory_of_semaphores_is_exact() {
     exact(Object::Semaphore(2), 5, &untagged);
 }
 
-/// An exchanger has no sequential histories worth the name. By its definition, operations that got
-/// something form pairs of overlapping operations that got each other's offer; all histories of up
-/// to three operations are tried.
+/// An exchanger has no interesting sequential histories. By its definition, operations that got a
+/// value form pairs of overlapping operations that got each other's offer; all histories of up to
+/// three operations are tried.
 #[test]
 fn the_theory_of_exchangers_is_its_definition() {
     let theory = Theory::of(Object::Exchanger);

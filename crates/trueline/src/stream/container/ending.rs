@@ -1,8 +1,8 @@
-//! The end of a stream: removals that stay open may have taken anything. [`Container::finish`]
-//! searches for a slot for each waiting promise such that the deadlines that follow, and those of
-//! the queue, can all be met. Only the first slot, and those right behind the call of an open
-//! removal, have to be tried: in between nothing is gained by waiting. The search is exact and
-//! small, and gives up honestly at [`SEARCH`] steps.
+//! The end of a stream: removals that stay open may have taken any value. [`Container::finish`]
+//! searches for a slot for each waiting promise such that the resulting deadlines, and those of the
+//! queue, can all be met. Only the first slot, and those right after the call of an open removal,
+//! have to be tried: waiting gains nothing in between. The search is exact and small, and reports
+//! undecided after [`SEARCH`] steps.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -20,8 +20,7 @@ impl Container {
         deadlines.into_iter().all(|deadline| open.next().is_some_and(|open| open.call < deadline))
     }
 
-    /// The stream is over: is there a way to deal the open removals out? Entries have their
-    /// deadlines.
+    /// The stream is over: can the open removals be assigned? Entries have their deadlines.
     pub(in crate::stream) fn finish(&mut self) -> Result<(), Stop> {
         let mut deadlines: HashMap<Time, Time, FixedState> = HashMap::default();
         deadlines.extend(self.late.keys().map(|&(deadline, call)| (call, deadline)));

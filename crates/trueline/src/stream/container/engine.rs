@@ -1,12 +1,12 @@
-//! The engine of whatever is made of a container: what the queue and the priority queue do with
-//! events in the same way.
+//! The engine of every container: how the queue and the priority queue process events in the same
+//! way.
 
 use super::Container;
 use crate::spec::Action;
 use crate::stream::{Clash, Engine, Id, NONE, Stop, Time, strange};
 use crate::value::Value;
 
-/// An engine over a container: what it makes of the values that go in and out.
+/// An engine over a container: the part that depends on the kind.
 pub(in crate::stream) trait Contained: Send {
     fn container(&self) -> &Container;
     fn container_mut(&mut self) -> &mut Container;

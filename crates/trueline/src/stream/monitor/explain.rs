@@ -1,5 +1,5 @@
-//! What the monitor of a stream says when it ends early: the violation with its explanation, or why
-//! nothing is known.
+//! The result of a stream monitor that stops early: the violation with its explanation, or why it
+//! is undecided.
 
 use super::{Monitor, Stopped, Violation};
 use crate::budget::Budget;
@@ -12,9 +12,9 @@ use crate::spec::{Kind, Spec};
 use crate::stream::{Clash, Id, Stop};
 use crate::verdict::{Explanation, Start, Verdict};
 
-/// Operations that are shown where others that mattered are forgotten.
+/// How many operations are shown if other relevant ones are forgotten.
 const RECENT: usize = 12;
-/// Steps that an explanation may take.
+/// Maximum steps of an explanation.
 const EXPLAIN: u64 = 20_000_000;
 
 impl<S: Spec> Monitor<S> {
@@ -22,13 +22,13 @@ impl<S: Spec> Monitor<S> {
     pub(super) fn stopped(&mut self, stop: Stop) -> Stopped<S::Op, S::Ret> {
         let clash = match stop {
             Stop::Clash(clash) => clash,
-            // What was put off may be a violation that was complete before.
+            // The deferred part may contain an earlier violation.
             Stop::Unfit(why) => match self.engines.iter_mut().try_for_each(|e| e.give_up()) {
                 Err(Stop::Clash(clash)) => clash,
                 _ => return Stopped::Unknown(why),
             },
         };
-        // A claim that is not true makes violations that are none.
+        // A false claim leads to false violations.
         if let Err(untrue) = self.test_claim() {
             return untrue;
         }
@@ -52,8 +52,8 @@ impl<S: Spec> Monitor<S> {
         Stopped::Violation(Box::new(Violation { history, outcome }))
     }
 
-    /// True where a register has a value that may come from an open operation of which the
-    /// specification does not say what it is before it has returned.
+    /// Whether a register has a value that may come from an open operation whose kind is known only
+    /// after it has returned.
     fn is_rash(&self, clash: &Clash) -> bool {
         let engine_of = |id: &Id| self.records.peek(*id).map(|record| record.engine);
         let engine = clash.operations.iter().find_map(engine_of);
@@ -74,8 +74,7 @@ impl<S: Spec> Monitor<S> {
         history: &History<S::Op, S::Ret>,
         reason: Option<Blame>,
     ) -> Verdict {
-        // Values that were there at first and left are forgotten: without them the operations tell
-        // another story.
+        // Initial values that left are forgotten: without them the operations show something else.
         let starts_full = (self.is_forgiving || !self.canonical.initial.is_empty())
             && !matches!(
                 self.canonical.kind,
@@ -97,17 +96,17 @@ impl<S: Spec> Monitor<S> {
             let verdict = explain_clash(&subject, all, Source::Stream, known, false, &budget);
             match verdict {
                 Verdict::Violation(mut explanation) if clash.partial => {
-                    let told = reason.as_ref().map(|blame| blame.told(quoted));
-                    explanation.sentence = told.unwrap_or(explanation.sentence);
+                    let text = reason.as_ref().map(|blame| blame.render(quoted));
+                    explanation.sentence = text.unwrap_or(explanation.sentence);
                     return Verdict::Violation(explanation);
                 }
                 verdict if !clash.partial => return verdict,
                 _ => {}
             }
         }
-        // What is left of a set may be a violation in itself for a reason that is none, since the
-        // story of a key begins in the midst; what is left of a container need not be one: it is
-        // shown, and nothing is claimed of it.
+        // The remaining operations of a set may be a violation for a false reason, since the
+        // history of a key begins in the middle; those of a container need not be one: they are
+        // shown without a claim.
         let last = |&i: &u32| {
             let o = &history.operations()[i as usize];
             if o.is_pending() { 0 } else { o.returned }
@@ -117,7 +116,12 @@ impl<S: Spec> Monitor<S> {
             None => all.iter().copied().max_by_key(last).into_iter().collect(),
         };
         let sentence = match (&reason, culprits.first()) {
-            (Some(blame), _) => blame.told(quoted),
+            (Some(blame), _) => blame.render(quoted),
+            (None, Some(&last)) if starts_full => format!(
+                "{} contradicts the initial contents and the operations before it, some of which \
+                 may no longer be in memory",
+                quoted(last)
+            ),
             (None, Some(&last)) => format!(
                 "{} contradicts the operations before it, some of which are no longer in memory",
                 quoted(last)
@@ -131,8 +135,14 @@ impl<S: Spec> Monitor<S> {
         let mut operations = [recent, culprits.clone()].concat();
         operations.sort_unstable();
         operations.dedup();
-        let states =
-            vec!["what earlier operations, which are no longer in memory, had left".into()];
+        let left = match starts_full {
+            true => {
+                "what the initial contents and earlier operations, some of which may no longer be \
+                 in memory, had left"
+            }
+            false => "what earlier operations, which are no longer in memory, had left",
+        };
+        let states = vec![left.into()];
         Verdict::Violation(Explanation {
             operations,
             start: Some(Start { from: 0, states }),

@@ -1,4 +1,4 @@
-//! Several objects in one stream: what is left of none of them is forgotten, and nothing else.
+//! Several objects in one stream: empty objects are forgotten, and nothing else.
 
 use super::{Case, What};
 use crate::check::Check;
@@ -8,7 +8,7 @@ use crate::spec::{self, Builtin};
 use crate::stream::monitor::{Monitor, Stopped};
 use crate::value::Value;
 
-/// Histories of several objects, mixed: the stream must say of all what is said of each.
+/// Mixed histories of several objects: the stream must have the verdict of all of them.
 fn compare_mixed<B: Builtin>(name: &str, spec: &B, seed: u64) {
     let (mut fine, mut violations) = (0, 0);
     for number in seeds(400) {
@@ -17,7 +17,7 @@ fn compare_mixed<B: Builtin>(name: &str, spec: &B, seed: u64) {
         let cases: Vec<_> =
             (0..objects).filter_map(|_| Case::random(spec, &mut rng, false)).collect();
         let mut monitor = Monitor::new(spec.clone()).unwrap();
-        // The events of each that have been told, its object and its first process.
+        // For each history: the number of events sent, its object and its first process.
         let mut told: Vec<(usize, u32, u32)> = Vec::new();
         for case in &cases {
             let part = Part { object: Value::Nil, key: Value::Int(told.len() as i64) };
@@ -81,7 +81,7 @@ fn objects_that_are_forgotten_and_come_again() {
     compare_mixed("queue that is not empty at first", &full, 28);
 }
 
-/// 300,000 keys of one insertion and one removal each held 408 MB.
+/// 300,000 keys with one insertion and one removal each took 408 MB.
 #[test]
 fn an_empty_container_per_key_is_forgotten() {
     fn engines<B: Builtin>(spec: B, calls: [(B::Op, Value); 2]) -> usize {
@@ -112,7 +112,7 @@ fn an_empty_container_per_key_is_forgotten() {
     assert!(engines(spec::set(), calls) < few);
     let calls = [(MutexOp::Acquire, nil.clone()), (MutexOp::Release, nil.clone())];
     assert!(engines(spec::mutex(), calls) < few);
-    // What holds a value is not forgotten.
+    // A container with a value is not forgotten.
     let calls = [(QueueOp::Enq(v.clone()), nil.clone()), (QueueOp::Enq(Value::Int(8)), nil)];
     assert_eq!(engines(spec::queue(), calls), 3000);
 }

@@ -1,5 +1,5 @@
-//! The general search on streams against whole histories: the same verdict, at the first return
-//! that makes a violation.
+//! Compares the general search on streams with whole histories: the same verdict, at the first
+//! return that makes a violation.
 
 use super::{Case, What};
 use crate::check::{Algorithm, Check};
@@ -19,7 +19,7 @@ fn returns(watch: &mut Watch, process: u32, result: Value) -> Result<(), Ended> 
     watch.event(process, Event::Return(result), Position::default())
 }
 
-/// Watches the one object of so many processes.
+/// Watches one object with this many processes.
 fn searched(spec: impl Builtin, processes: usize) -> Watch {
     let mut watch = Watch::searched(Opaque::new(spec));
     watch.object(Part::default()).unwrap();
@@ -27,7 +27,7 @@ fn searched(spec: impl Builtin, processes: usize) -> Watch {
     watch
 }
 
-/// What the search says of the case, and after how many events.
+/// The search's verdict on the case, and the number of events after which it is reported.
 fn watched<B: Builtin>(case: &Case<B::Op>, spec: &B) -> (usize, Option<Ended>) {
     let mut watch = searched(spec.clone(), case.done.len());
     for (n, &(i, what)) in case.events.iter().enumerate() {
@@ -99,8 +99,8 @@ fn every_type_as_whole_histories_are_decided() {
     compare("priority queue", &spec::priority_queue(), 45);
 }
 
-/// Two processes that overlap all the time, so that there is never a moment of rest: what is held
-/// stays small, and a violation at the end is found though operations before it are forgotten.
+/// Two processes that overlap all the time, so that the object is never at rest: memory stays
+/// small, and a violation at the end is found although earlier operations are forgotten.
 #[test]
 fn a_stream_that_never_rests_is_watched_in_bounded_memory() {
     let mut watch = searched(spec::register(Value::Int(0)), 2);
@@ -121,7 +121,7 @@ fn a_stream_that_never_rests_is_watched_in_bounded_memory() {
     assert!(explanation.start.is_some() && !explanation.rechecked);
 }
 
-/// A call that is known not to have happened explains nothing, and its result is not asked for.
+/// A call that is known not to have happened explains nothing, and its result is not requested.
 #[test]
 fn a_failed_call_explains_nothing() {
     let mut watch = searched(spec::register(Value::Int(0)), 2);
@@ -132,7 +132,7 @@ fn a_failed_call_explains_nothing() {
     assert!(matches!(ended, Stopped::Violation(_)), "{ended:?}");
 }
 
-/// Many pending operations have many orders: the stream is undecided, and says so.
+/// Many pending operations have many orders: the stream is reported as undecided.
 #[test]
 fn too_many_configurations_are_undecided() {
     let mut watch = searched(spec::queue(), 12);

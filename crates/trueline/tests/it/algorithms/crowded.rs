@@ -278,7 +278,7 @@ fn crowd<B: Builtin>(spec: &B, together: &[B::Op], last: (B::Op, Value)) -> true
     trueline::Check::new(spec.clone()).budget(&budget).run(&history)
 }
 
-/// Each was undecided: the order of the additions was searched, though nobody sees it.
+/// Each was undecided: the order of the additions was searched, although no read shows it.
 #[test]
 fn crowds_are_decided_in_a_few_steps() {
     for size in [20, 200] {

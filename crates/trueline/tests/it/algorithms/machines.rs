@@ -176,7 +176,7 @@ fn random_history(machine: &Machine, random: &mut Rng) -> History<Op, u8> {
     let at = Position::default();
     let operations = 4 + random.below(4);
     let (wrong, unknown) = ([10, 40, 80][random.index(3)], [0, 0, 15][random.index(3)]);
-    // Fewer looks let more operations overlap that nobody sees.
+    // With fewer observers, more unobserved operations overlap.
     let looks = [5, 15, 30][random.index(3)];
     let hurry = [10, 25][random.index(2)];
     let mut phases = vec![Phase::Idle; 3 + random.index(4)];

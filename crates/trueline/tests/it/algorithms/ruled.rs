@@ -1,5 +1,5 @@
 //! What is decided without a search, against the oracle, on histories with many wrong results:
-//! values that nobody brought, totals that are out of bounds, collections that only grow. The
+//! values without origin, totals that are out of bounds, collections that only grow. The
 //! searches are left out, so that many histories can be tried: `TRUELINE_CASES=20000`.
 
 use std::collections::BTreeMap;

@@ -175,7 +175,7 @@ fn wrong_claims_do_no_harm<const WHICH: u8>() {
     assert!(good > 0);
 }
 
-/// Each was reported as a violation that is none, or ended in a disagreement of two searches.
+/// Each was reported as a false violation, or ended in a disagreement of two searches.
 #[test]
 fn a_wrong_claim_of_what_commutes_changes_no_verdict() {
     wrong_claims_do_no_harm::<0>();

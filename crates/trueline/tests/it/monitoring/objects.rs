@@ -198,7 +198,7 @@ fn some_op(object: Object, fresh: i64, random: &mut Rng) -> Op {
     Op { method, argument }
 }
 
-/// The result, or one that the object gave to somebody else.
+/// The result, or one that the object gave to another caller.
 fn spoiled(
     object: Object,
     op: &Op,

@@ -83,7 +83,7 @@ fn sixty_pending_operations_have_too_many_completions_to_list() {
             };
             checker.call(i as u64, method, &argument).unwrap();
         }
-        // Nobody added 99: every completion is tried in vain.
+        // 99 was never added: every completion fails.
         checker.call(60, Method::Remove, &Value::Nil).unwrap();
         let answer = checker.returned(60, &Value::Int(99));
         assert!(matches!(answer, Err(Stop::Exhausted(_))), "{letters}: {answer:?}");

@@ -31,7 +31,7 @@ pub fn compare_those<S: Spec + Clone>(
         let wrong = match &verdict {
             Verdict::Linearizable(_) => !expected,
             Verdict::Violation(explanation) => {
-                // The prefix is told of the part (the key) that the explanation is about.
+                // The prefix is about the part (the key) that the explanation is about.
                 let key = |i: u32| spec.partition(&history.operations()[i as usize].op);
                 let all = 0..history.len() as u32;
                 let splits = all.clone().all(|i| key(i).is_some());
@@ -41,7 +41,7 @@ pub fn compare_those<S: Spec + Clone>(
                 let prefix_is_right = explanation
                     .fine_until
                     .is_none_or(|end| prefix_is_fine(end) && !prefix_is_fine(end + 1));
-                // A story that starts late cannot be told without its starting states.
+                // A story that starts late cannot be explained without its starting states.
                 let story = history.select(&explanation.operations).prefix(explanation.until);
                 let story_is_right = explanation.start.is_some() || !is_linearizable(spec, &story);
                 expected || !prefix_is_right || !story_is_right || !explanation.rechecked

@@ -62,3 +62,20 @@ pub fn every_spec(visitor: &mut impl Visit) {
     let stutter = spec::Relaxation { stutter: 2, ..none };
     visitor.visit("relaxed-priority-queue:stutter=2", spec::relaxed(spec::Turn::Largest, stutter));
 }
+
+/// A specification that is missing above would escape the tests that use it.
+#[test]
+fn every_built_in_specification_is_visited() {
+    #[derive(Default)]
+    struct Names(Vec<String>);
+    impl Visit for Names {
+        fn visit<B: Builtin>(&mut self, name: &str, _: B) {
+            self.0.push(name.split(':').next().unwrap_or(name).to_string());
+        }
+    }
+    let mut visited = Names::default();
+    every_spec(&mut visited);
+    for info in spec::all() {
+        assert!(visited.0.iter().any(|name| name == info.name), "{} is missing", info.name);
+    }
+}

@@ -25,7 +25,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A random shape for histories of two to so many operations.
+    /// A random shape for histories of two to this many operations.
     pub fn up_to(most: u64, random: &mut Rng) -> Shape {
         Shape {
             operations: 2 + random.below(most - 1),

@@ -227,7 +227,7 @@ fn random_histories_agree_with_the_definition() {
     // The enumeration that confirms an explanation has a limit, which a few stories of seven
     // operations exceed.
     println!("{explained} explanations, {unconfirmed} of them not confirmed");
-    // How far an order goes is told of queues.
+    // Only for queues the report says how far an order goes.
     assert!(cut_off * 20 > explained, "{cut_off} of {explained}");
     // One more than the rate in a small sample.
     assert!(unconfirmed * 1000 <= explained + 1000, "{unconfirmed} of {explained}");

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Priority,
 }
 
-/// The least factor in each reading, `None` where there is none: slots, uniform, literal.
+/// The least factor in each reading, `None` if there is none: slots, uniform, literal.
 pub(crate) type Least = [Option<usize>; 3];
 
 /// The least factors with a closed end.

@@ -11,7 +11,7 @@ impl Scene<'_> {
         self.parameters.strip_prefix("init=").and_then(|n| n.parse().ok()).unwrap_or(0)
     }
 
-    /// The same, or how often the value that is told of is there.
+    /// The same, or the multiplicity of the value in question.
     fn initial_level(&self) -> i64 {
         match self.spec {
             "multiset" => self.initially(&said(&self.op(self.told[0]).args[0])) as i64,
@@ -240,7 +240,7 @@ impl Scene<'_> {
     }
 
     fn bound(&self, r: usize, bound: &str, rest: &str) -> Claim {
-        // A base of nothing is not told.
+        // A base of zero is not mentioned.
         let has_none = rest.starts_with('<')
             || rest.contains(" of the others shown had certainly ")
                 && rest.starts_with(|c: char| c.is_ascii_digit())

@@ -1,5 +1,5 @@
 //! Every claim of a sentence holds: on random violations of every specification the sentences are
-//! taken apart and each clause is held against the history, by code that shares nothing with what
+//! parsed and each clause is compared with the history, by code that shares nothing with what
 //! made them. A sentence that is not understood here fails. `TRUELINE_CASES` says how many
 //! histories of each specification.
 
@@ -111,7 +111,7 @@ impl Truth {
         }
         let scene = Scene::new(name, spec, history, explanation);
         let scene = if self.remembered { scene.remembered() } else { scene };
-        // A monitor leaves out what it has forgotten, and what is told rests on that.
+        // A monitor leaves out what it has forgotten, and the explanation relies on that.
         if explanation.start.is_none() && explanation.until == u32::MAX && !self.remembered {
             scene.stays_a_violation()?;
         }
@@ -150,7 +150,7 @@ fn check_all(long: bool) {
     some.dedup_by_key(|text| text.split(", seed").next());
     assert!(truth.wrong.is_empty(), "{} are wrong:\n{}", truth.wrong.len(), some.join("\n\n"));
     assert!(truth.violations > seeds(long).cases());
-    // Most are told in the words of their kind.
+    // Most use the terms of their kind.
     assert!(general * 2 < violations, "{general} of {violations}");
     // Of long histories some show calls after the first bad return, and are not said to be minimal.
     let share = if long { 75 } else { 80 };

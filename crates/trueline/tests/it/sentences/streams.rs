@@ -1,4 +1,4 @@
-//! What a monitor of a stream claims of a violation, held against the whole stream: a monitor
+//! What a monitor of a stream claims of a violation, compared with the whole stream: a monitor
 //! forgets, so that what it shows may lack what came before. The operations that it shows are
 //! looked up in the whole history, and every claim is made there.
 //!

@@ -34,7 +34,7 @@ pub(crate) enum Arg {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Returned(V),
-    /// Nobody knows: as good as never.
+    /// Unknown: treated as never.
     Unknown,
     /// It did not happen.
     Failed,

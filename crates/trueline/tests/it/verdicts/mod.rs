@@ -98,7 +98,7 @@ fn check_agrees_with_a_search_that_shares_no_code() {
             let said = read(&text, &spec, false);
             assert_eq!(said.is_err(), is_refused, "seed {seed}: {said:?}\n{text}");
             let said = said.and_then(|history| verdict(&history, &spec, Algorithm::Auto));
-            // Nor is it told from a value that is there at first.
+            // Nor is it distinguished from an initial value.
             let starts_so = subject.starts[0].items.contains(&value::V::int(-1));
             let is_fine = said == Ok(Some(expected)) || (starts_so && said.is_err());
             assert!(is_refused || is_fine, "seed {seed}: {} {said:?}\n{text}", subject.name);
@@ -177,7 +177,7 @@ fn independent_keys(
         })
     };
     assert_eq!(said(keys), Ok((Some(expected), None)), "{keys:?} {why}");
-    // A guess is told. Where none is, no value looks like a key.
+    // A guess is reported. Without one, no value looks like a key.
     if let Ok((guessed, guess)) = said(Keys::Auto) {
         let meant = if guess == Some(true) { Keys::Yes } else { Keys::No };
         assert_eq!(said(meant), Ok((guessed, None)), "guessed {guess:?} {why}");

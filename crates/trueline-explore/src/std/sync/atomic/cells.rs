@@ -8,7 +8,7 @@ use ::std::panic::Location;
 
 const SEQ: Ordering = Ordering::SeqCst;
 
-/// What all atomics have. `$bits` makes 64 bits of a value.
+/// The methods of all atomics. `$bits` converts a value to 64 bits.
 macro_rules! common {
     ([$($generic:tt)*] $atomic:ty, $name:literal, $value:ty, $std:ty, $bits:expr) => {
         impl$($generic)* $atomic {
@@ -32,8 +32,8 @@ macro_rules! common {
             /// conflict.
             #[inline]
             pub const unsafe fn from_ptr<'a>(pointer: *mut $value) -> &'a Self {
-                // SAFETY: the caller's promise; this type is as large and aligned as std's, which
-                // is as the value.
+                // SAFETY: the caller's guarantee; this type has the size and alignment of std's,
+                // which has those of the value.
                 unsafe { &*pointer.cast::<Self>() }
             }
 
@@ -100,7 +100,7 @@ macro_rules! common {
             /// As std's `compare_exchange`.
             ///
             /// # Errors
-            /// The value that was there, if it was another than expected.
+            /// The current value, if it is not the expected one.
             #[inline]
             #[track_caller]
             pub fn compare_exchange(
@@ -117,11 +117,11 @@ macro_rules! common {
                 self.exchanged(name, current, new, success, failure)
             }
 
-            /// As std's `compare_exchange_weak`. In an exploration it fails spuriously only if
-            /// [`spurious`](crate::engine::Exploration::spurious) says so.
+            /// As std's `compare_exchange_weak`. In an exploration it fails spuriously only with
+            /// [`spurious`](crate::engine::Exploration::spurious).
             ///
             /// # Errors
-            /// The value that was there, if it was another than expected.
+            /// The current value, if it is not the expected one or the exchange fails spuriously.
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -141,7 +141,7 @@ macro_rules! common {
             /// As std's `fetch_update`: a load, then weak compare-exchanges until one succeeds.
             ///
             /// # Errors
-            /// The value that was there, if the function yields none for it.
+            /// The current value, if the function returns `None` for it.
             #[inline]
             #[track_caller]
             pub fn fetch_update(
@@ -164,7 +164,7 @@ macro_rules! common {
                 Err(last)
             }
 
-            /// A weak compare-exchange; it may fail for no reason if that is asked for.
+            /// A weak compare-exchange, which may fail spuriously if the exploration allows it.
             #[track_caller]
             fn exchanged_weakly(
                 &self,
@@ -212,8 +212,8 @@ macro_rules! common {
                 result.expect("the event has run")
             }
 
-            /// An update that always succeeds; the function does it and yields the values before
-            /// and after.
+            /// An update that always succeeds; the function performs it and returns the values
+            /// before and after.
             #[track_caller]
             fn updated(
                 &self,
@@ -280,7 +280,7 @@ fn clears(mask: u64) -> Option<Condition> {
     Some(Condition::new(mask, |value, mask| value & mask != value))
 }
 
-/// As [`sets`], for words that may be addresses: the engine has another number than the bits.
+/// As [`sets`], for words that may be addresses: the engine represents these by another number.
 fn sets_word(mask: u64) -> Option<Condition> {
     Some(Condition::new(mask, |value, mask| word(value as usize) & mask != mask))
 }

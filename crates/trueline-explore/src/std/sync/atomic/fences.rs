@@ -18,6 +18,6 @@ pub fn fence(order: Ordering) {
         return ::std::sync::atomic::fence(order);
     }
     let thread = interface::current_thread();
-    crate::front::settle();
+    crate::front::resolve_watches();
     interface::with_state(|front: &mut Front| front.detector.fence(thread.0, order));
 }

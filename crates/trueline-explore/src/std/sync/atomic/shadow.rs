@@ -21,8 +21,8 @@ impl Label {
     }
 }
 
-/// Panics as std does where the ordering makes no sense, before the scheduling point: inside of an
-/// event nothing may panic.
+/// Panics as std does for an invalid ordering, before the scheduling point: nothing may panic
+/// inside of an event.
 #[track_caller]
 #[inline]
 pub(super) fn check_load(order: Ordering) {
@@ -65,7 +65,7 @@ pub(super) fn load(label: Label, order: Ordering, value: impl FnOnce() -> u64) -
     })
 }
 
-/// A store; `value` swaps, so that a trace can show what was there.
+/// A store; `value` swaps, so that a trace can show the old value.
 #[inline]
 pub(super) fn store(label: Label, order: Ordering, after: u64, value: impl FnOnce() -> u64) {
     front::event(label.access(Kind::Write), |front, thread| {
@@ -76,8 +76,8 @@ pub(super) fn store(label: Label, order: Ordering, after: u64, value: impl FnOnc
     });
 }
 
-/// A read-modify-write that always succeeds; the function yields the values before and after.
-/// `changes` says on which values it makes a difference, where that is known beforehand.
+/// A read-modify-write that always succeeds; the function returns the values before and after.
+/// `changes` gives the values that it changes, if these are known beforehand.
 #[inline]
 pub(super) fn update(
     label: Label,
@@ -98,8 +98,8 @@ pub(super) fn update(
     });
 }
 
-/// A compare-exchange; the function yields what was there, and whether it was replaced. One that
-/// fails is a load.
+/// A compare-exchange; the function returns the old value and whether it was replaced. A failed
+/// exchange is a load.
 #[inline]
 pub(super) fn exchange(
     label: Label,
@@ -113,8 +113,8 @@ pub(super) fn exchange(
     });
 }
 
-/// As [`exchange`]; the function is told whether it fails for no reason, which the environment may
-/// choose where `peek` yields the value that is expected.
+/// As [`exchange`]; the argument of the function is whether to fail spuriously, which the
+/// environment may choose if `peek` returns the expected value.
 #[inline]
 pub(super) fn exchange_weakly(
     label: Label,
@@ -165,7 +165,7 @@ fn exchanged(
 }
 
 /// A value as the engine sees it: one that may be a pointer is the same in all processes. Applied
-/// to its own result, it yields the value.
+/// twice, it restores the value.
 #[inline]
 pub(super) fn word(value: usize) -> u64 {
     coded(value) as u64

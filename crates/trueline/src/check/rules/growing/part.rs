@@ -1,4 +1,4 @@
-//! A part in the words of a collection that only grows: what is added and shown, as numbers.
+//! A part in the terms of a collection that only grows: added and shown values, as numbers.
 
 use hashbrown::HashMap;
 
@@ -9,9 +9,9 @@ use crate::spec::Growth;
 use crate::spec::subject::Grown;
 use crate::value::Value;
 
-/// An operation in the words of the collection, with values as numbers.
+/// An operation in the terms of the collection, with values as numbers.
 pub(super) struct Entry {
-    /// Its place among the operations seen.
+    /// Its index among the given operations.
     pub(super) number: u32,
     pub(super) call: u32,
     pub(super) returned: u32,
@@ -24,14 +24,14 @@ pub(super) enum Action {
     AddNew(u32),
     Found(u32),
     AddAt(u32, i64),
-    /// What it shows, as a place in [`Part::shown`].
+    /// The values that it shows, as an index into [`Part::shown`].
     Show(u32),
 }
 
-/// A part in the words of the collection.
+/// A part in the terms of the collection.
 pub(super) struct Part {
     pub(super) entries: Vec<Entry>,
-    /// What the reads show.
+    /// The results of the reads.
     pub(super) shown: Vec<Vec<u32>>,
     pub(super) initial: Vec<u32>,
     /// The additions of each value, by call.
@@ -61,7 +61,7 @@ impl Part {
             initial,
             adds: vec![vec![]; numbers.len()],
         };
-        // The list that was shown last, and its place: the next one mostly begins in the same way.
+        // The list that was shown last, and its index: the next one usually begins in the same way.
         let mut latest: Option<(&[Value], usize)> = None;
         for (number, (growth, span)) in (0u32..).zip(grown.growths.iter().zip(spans)) {
             let entry = part.entries.len() as u32;
@@ -104,8 +104,8 @@ impl Part {
     }
 }
 
-/// The numbers of the values of a list; nothing where a value has none. What it has in common with
-/// the beginning of a list whose numbers are known is not looked up.
+/// The numbers of the values of a list; `None` if a value has none. The common prefix with a list
+/// whose numbers are known is not looked up.
 fn continued(
     list: &[Value],
     known: Option<(&[Value], &[u32])>,
@@ -121,12 +121,12 @@ fn continued(
     Some(all)
 }
 
-/// Texts of which none is the beginning of another, ascending: a text that they make can be taken
-/// apart in one way.
+/// Texts of which none is a prefix of another, ascending: a concatenation of them can be split in
+/// only one way.
 struct Texts<'a>(Vec<(&'a str, u32)>);
 
 impl<'a> Texts<'a> {
-    /// Nothing where some value is no text, or empty, or the beginning of another.
+    /// `None` if some value is not a text, is empty, or is a prefix of another.
     fn new<H>(numbers: &HashMap<&'a Value, u32, H>) -> Option<Texts<'a>> {
         let mut texts = Vec::with_capacity(numbers.len());
         for (value, &number) in numbers {
@@ -138,7 +138,7 @@ impl<'a> Texts<'a> {
         is_free.then_some(Texts(texts))
     }
 
-    /// The texts that make this one; nothing where they do not.
+    /// The texts whose concatenation this is; `None` if there are none.
     fn parse(&self, mut text: &str) -> Option<Vec<u32>> {
         let mut parts = Vec::new();
         while !text.is_empty() {

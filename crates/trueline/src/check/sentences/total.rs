@@ -1,34 +1,34 @@
 //! Totals that no additions make, and totals that do not fit together.
 //!
 //! **The rule of sums.** An operation r finds a total n. Count from the start, or from an operation
-//! a that returned before r was called and whose total is known. What was called after a returned,
-//! and returned before r was called, is in n; what returned before a was called, or was called
-//! after r returned, is not in the difference; of the others each may be. If no choice of these
-//! makes the difference, r cannot be.
+//! a that returned before r was called and whose total is known. Additions that were called after a
+//! returned, and returned before r was called, are in the difference; those that returned before a
+//! was called, or were called after r returned, are not; each of the others may be. If no choice of
+//! the others makes the difference, r is impossible.
 //!
-//! **The rule of two totals.** Two reads each count one set of additions only. Whichever comes
-//! later counts all that the other one counts, so one of the two sets must be part of the other
-//! one.
+//! **The rule of two totals.** For each of two reads, only one set of additions makes its total.
+//! The later read counts all additions that the earlier one counts, so one of the two sets must
+//! contain the other.
 //!
-//! Bounds are told by [`super::level`], which is asked first. Cost: for each operation and each
-//! that it is counted from, the additions in between times the sums that they make, [`WORK`] in
+//! Bounds are explained by [`super::level`], which comes first. Cost: for each operation and each
+//! start of the count, the additions in between times the sums that they make, at most [`WORK`] in
 //! all.
 
 use std::collections::BTreeSet;
 
-use super::{Scene, Tale, mark, marks};
+use super::{Draft, Scene, mark, marks};
 use crate::spec::vocabulary::{Act, Amount};
 use crate::value::Value;
 
-/// Additions and sums that are looked at.
+/// Maximum number of additions and sums that are examined.
 const WORK: usize = 1 << 19;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 256;
-/// So many sums are not told apart.
+/// At most this many sums are distinguished.
 const SUMS: usize = 512;
-/// Longer lists are not told one by one.
+/// Longer lists are not enumerated.
 const NAMED: usize = 6;
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const SHORT: usize = 12;
 
 /// Where counting starts.
@@ -44,7 +44,7 @@ struct Between {
     free: Vec<usize>,
 }
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     // A counter wraps around at the ends of its numbers.
     let start = match scene.initial.as_deref() {
         Some([Value::Int(n)]) => Some(*n),
@@ -61,7 +61,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         let end = scene.cast[first].returned;
         places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
     }
-    let mut tales: Vec<Tale> = Vec::new();
+    let mut drafts: Vec<Draft> = Vec::new();
     let mut work = 0;
     for &r in &places {
         for from in anchors(scene, start, r) {
@@ -69,13 +69,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             work +=
                 scene.cast.len() + between.free.len() * SUMS.min(1 << between.free.len().min(9));
             if work > WORK {
-                return tales;
+                return drafts;
             }
-            if let Some(tale) = no_sum(scene, r, from, &between) {
-                let is_short = tale.cast().len() <= SHORT;
-                tales.push(tale);
+            if let Some(draft) = no_sum(scene, r, from, &between) {
+                let is_short = draft.cast().len() <= SHORT;
+                drafts.push(draft);
                 if is_short {
-                    return tales;
+                    return drafts;
                 }
             }
         }
@@ -85,13 +85,13 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             for from in anchors(scene, start, a).into_iter().take(2) {
                 work += 2 * scene.cast.len();
                 if work > WORK {
-                    return tales;
+                    return drafts;
                 }
-                tales.extend(two_totals(scene, a.min(b), a.max(b), from));
+                drafts.extend(two_totals(scene, a.min(b), a.max(b), from));
             }
         }
     }
-    tales
+    drafts
 }
 
 fn change(scene: &Scene, place: usize) -> i64 {
@@ -109,7 +109,8 @@ fn found(scene: &Scene, place: usize) -> Option<i64> {
     }
 }
 
-/// From where an operation can be counted, the nearest first; the start comes last.
+/// The possible starts of the count for an operation, the nearest first; the start of the history
+/// comes last.
 fn anchors(scene: &Scene, start: Option<i64>, r: usize) -> Vec<From> {
     let cast = &scene.cast;
     let known = |a: usize| Some(From::After(a, found(scene, a)? + change(scene, a)));
@@ -151,8 +152,8 @@ fn sum(scene: &Scene, places: &[usize]) -> i64 {
     places.iter().map(|&place| change(scene, place)).sum()
 }
 
-/// The operation finds what no choice of additions makes.
-fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Tale> {
+/// The operation finds a total that no choice of additions makes.
+fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Draft> {
     let Between { must, free } = between;
     let (From::Start(base) | From::After(_, base)) = from;
     let mut totals = BTreeSet::from([base + sum(scene, must)]);
@@ -204,7 +205,7 @@ fn no_sum(scene: &Scene, r: usize, from: From, between: &Between) -> Option<Tale
         all => format!("the total{before} was {}", all.join("")),
     };
     let text = format!("{} is impossible: {}, so {so}", mark(r), clauses.join(", and "));
-    Some(Tale::new(text).with(must.iter().chain(free).copied()))
+    Some(Draft::new(text).with(must.iter().chain(free).copied()))
 }
 
 fn verb(scene: &Scene, places: &[usize]) -> &'static str {
@@ -222,7 +223,7 @@ fn since(from: From) -> String {
 }
 
 /// Two reads each of which counts one set of additions, neither part of the other.
-fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Tale> {
+fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Draft> {
     let cast = &scene.cast;
     if change(scene, a) != 0 || change(scene, b) != 0 {
         return None;
@@ -255,10 +256,10 @@ fn two_totals(scene: &Scene, a: usize, b: usize, from: From) -> Option<Tale> {
         let Between { must, free } = between(scene, r, from);
         must.into_iter().chain(free)
     };
-    Some(Tale::new(text).with(may(a)).with(may(b)))
+    Some(Draft::new(text).with(may(a)).with(may(b)))
 }
 
-/// The additions that a read counts, where only one set makes its total.
+/// The additions that a read counts, if only one set makes its total.
 fn only_way(scene: &Scene, r: usize, from: From) -> Option<Vec<usize>> {
     let Between { must, free } = between(scene, r, from);
     let (From::Start(base) | From::After(_, base)) = from;

@@ -1,24 +1,24 @@
 //! Bounded containers that were found full, or took a value, wrongly.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, short, values};
+use crate::check::sentences::{Draft, and, mark, marks, short, values};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
-/// So many insertions are named at most.
+/// At most this many insertions are named.
 const NAMED: usize = 6;
 
 impl<'a> Container<'a> {
     /// A bounded container was found full although it was not.
-    pub(super) fn not_full(&self, place: usize) -> Option<Tale> {
+    pub(super) fn not_full(&self, place: usize) -> Option<Draft> {
         let (noun, ..) = self.nouns();
         let capacity = self.scene.capacity?;
         let (from, to) = (self.call(place), self.returned(place));
-        // What may be inside at some moment of it.
+        // The values that may be inside at some moment of it.
         let mut inserts = Vec::new();
         let mut initial = Vec::new();
-        // What had left is not named, but it is told with what took it out: without that it might
-        // be inside.
+        // Removed values are not named, but are listed with the operation that removed them:
+        // without that they might be inside.
         let mut left = Vec::new();
         for &value in &self.order {
             let life = &self.lives[value];
@@ -63,11 +63,11 @@ impl<'a> Container<'a> {
         };
         let text =
             format!("{r} found the {noun} full, but its capacity is {capacity}, and {inside}");
-        Some(Tale::new(text).with(left))
+        Some(Draft::new(text).with(left))
     }
 
     /// A value went in although the container was full.
-    pub(super) fn full(&self, place: usize) -> Option<Tale> {
+    pub(super) fn full(&self, place: usize) -> Option<Draft> {
         let (noun, ..) = self.nouns();
         let capacity = self.scene.capacity?;
         let (from, to) = (self.call(place), self.returned(place));
@@ -76,9 +76,9 @@ impl<'a> Container<'a> {
         let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
         let r = mark(place);
         if capacity == 0 {
-            return Some(Tale::new(format!("{r} is impossible: the {noun} has a capacity of 0")));
+            return Some(Draft::new(format!("{r} is impossible: the {noun} has a capacity of 0")));
         }
-        Some(Tale::new(format!(
+        Some(Draft::new(format!(
             "{r} is impossible: the {noun}, of capacity {capacity}, was full with {}: {}",
             values(&all),
             self.presence(&inside, &takers)
@@ -86,7 +86,7 @@ impl<'a> Container<'a> {
     }
 
     /// More went in than there was room for: counted up to a return, whatever the values are.
-    pub(super) fn overfull(&self) -> Option<Tale> {
+    pub(super) fn overfull(&self) -> Option<Draft> {
         let (noun, _, removed) = self.nouns();
         let capacity = self.scene.capacity.filter(|_| self.scene.complete)?;
         let cast = &self.scene.cast;
@@ -118,7 +118,7 @@ impl<'a> Container<'a> {
                 some if some.len() > NAMED => return None,
                 some => format!("only {}", marks(some)),
             };
-            return Some(Tale::new(format!(
+            return Some(Draft::new(format!(
                 "{} cannot {both}have found room: the {noun}, of capacity {capacity}, {holds}, and {only} can have {removed} a value before {when} had returned",
                 marks(&these)
             )));

@@ -1,31 +1,31 @@
-//! What was last left in a register, under a key, in a segment, of a lock.
+//! The last value in a cell: a register, a key, a segment, a lock.
 //!
 //! **The rule of the last value.** An operation r needs a cell to hold v. Let x have returned
-//! before r was called and leave something else there, or have seen something else. If every
-//! operation that may leave v there returned before x was called, or was called after r returned,
-//! then r cannot be.
+//! before r was called, and have left or seen another value there. If every operation that may
+//! leave v there returned before x was called, or was called after r returned, then r is
+//! impossible.
 //!
 //! **The rule of two values.** If each of two values is left there by one operation only, all
 //! operations that leave or see the one come before all that leave or see the other.
 
+mod phrases;
 mod turns;
-mod words;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-use super::{Scene, Tale, mark, short};
+use super::{Draft, Scene, mark, short};
 use crate::history::PENDING;
 use crate::spec::vocabulary::{Act, Family, Needs};
 use crate::value::Value;
 
-/// Touches of cells that are looked at.
+/// Maximum number of touches of cells that are examined.
 const WORK: usize = 1 << 21;
 
-/// Cells of more touches than this are not looked at for values that come and go.
+/// Cells with more touches are not examined for values that come and go.
 const EPISODES: usize = 512;
 
-/// What one operation does to one cell.
+/// The effect of one operation on one cell.
 struct Touch<'a> {
     place: usize,
     call: u32,
@@ -35,7 +35,7 @@ struct Touch<'a> {
 }
 
 impl Touch<'_> {
-    /// It is certain that afterwards the cell holds something else than this.
+    /// Whether the cell certainly holds another value afterwards.
     fn leaves_other(&self, value: &Value) -> bool {
         match (self.leaves, &self.needs) {
             (Some(left), _) => left != value,
@@ -45,7 +45,7 @@ impl Touch<'_> {
         }
     }
 
-    /// It is certain that afterwards the cell holds this.
+    /// Whether the cell certainly holds this value afterwards.
     fn leaves_this(&self, value: &Value) -> bool {
         match (self.leaves, &self.needs) {
             (Some(left), _) => left == value,
@@ -70,29 +70,29 @@ struct Cell<'a> {
 
 /// Operations that are named for having left a value that was replaced too often.
 const FEW: usize = 6;
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const SHORT: usize = 3;
 
 const PRESENT: Value = Value::Bool(true);
 const ABSENT: Value = Value::Bool(false);
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
-    // What was forgotten may have changed a key or a lock in between.
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
+    // Forgotten operations may have changed a key or a lock in between.
     if !scene.complete && scene.family != Family::Register {
         return Vec::new();
     }
-    let mut tales = shown_twice(scene);
-    if !tales.is_empty() {
-        return tales;
+    let mut drafts = shown_twice(scene);
+    if !drafts.is_empty() {
+        return drafts;
     }
     let cells = cells(scene);
-    // Of the one that is known to be wrong, few operations say enough.
+    // For the operation that is known to be wrong, a few others suffice.
     if let Some(first) = scene.first {
-        cells.iter().for_each(|cell| cell.impossible(|r| r.place == first, &mut tales));
-        if tales.iter().any(|tale| tale.cast().len() <= SHORT) {
-            return tales;
+        cells.iter().for_each(|cell| cell.impossible(|r| r.place == first, &mut drafts));
+        if drafts.iter().any(|draft| draft.cast().len() <= SHORT) {
+            return drafts;
         }
-        tales.clear();
+        drafts.clear();
     }
     let mut work = 0;
     for cell in &cells {
@@ -100,38 +100,41 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         if work > WORK {
             break;
         }
-        cell.impossible(|_| true, &mut tales);
+        cell.impossible(|_| true, &mut drafts);
         let replaces = matches!(scene.family, Family::Register | Family::Set | Family::OwnerMutex);
-        if tales.is_empty() && replaces {
-            cell.replaced(&mut tales);
+        if drafts.is_empty() && replaces {
+            cell.replaced(&mut drafts);
         }
-        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
-            cell.two_values(&mut tales);
+        if drafts.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv)
+        {
+            cell.two_values(&mut drafts);
         }
-        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
-            cell.episodes(&mut tales);
+        if drafts.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv)
+        {
+            cell.episodes(&mut drafts);
         }
-        if tales.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv) {
-            cell.overwritten(&mut tales);
+        if drafts.is_empty() && matches!(scene.family, Family::Register | Family::Map | Family::Kv)
+        {
+            cell.overwritten(&mut drafts);
         }
-        if tales.is_empty() && scene.family == Family::Map {
-            cell.removed_too_often(&mut tales);
+        if drafts.is_empty() && scene.family == Family::Map {
+            cell.removed_too_often(&mut drafts);
         }
-        if tales.is_empty() && scene.family == Family::Register {
-            cell.taken(&mut tales);
+        if drafts.is_empty() && scene.family == Family::Register {
+            cell.taken(&mut drafts);
         }
     }
-    tales
+    drafts
 }
 
 /// Reads of a set, in ascending order, that show a value more than once.
-fn shown_twice(scene: &Scene) -> Vec<Tale> {
+fn shown_twice(scene: &Scene) -> Vec<Draft> {
     let all = scene.cast.iter().enumerate().filter(|(_, actor)| actor.is_certain());
     let twice = all.filter_map(|(place, actor)| match &actor.act {
         Act::Contents(shown) => {
             let pair = shown.windows(2).find(|pair| pair[0] == pair[1])?;
             let (r, value) = (mark(place), short(&pair[0]));
-            Some(Tale::new(format!("{r} shows {value} twice, but a set holds a value once")))
+            Some(Draft::new(format!("{r} shows {value} twice, but a set holds a value once")))
         }
         _ => None,
     });
@@ -149,7 +152,7 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
     };
     let mut rows: Vec<Vec<Touch<'_>>> = Vec::new();
     let mut wholes = Vec::new();
-    // What is there initially may be missing from what is shown, though nobody names it.
+    // An initial value may be missing from a result although no operation names it.
     let shows = |actor: &super::Actor| matches!(actor.act, Act::Contents(_));
     if scene.family == Family::Set && scene.cast.iter().any(shows) {
         scene.initial.iter().flatten().for_each(|value| {
@@ -234,18 +237,18 @@ fn cells(scene: &Scene) -> Vec<Cell<'_>> {
 }
 
 impl Cell<'_> {
-    fn impossible(&self, looks_at: impl Fn(&Touch<'_>) -> bool, tales: &mut Vec<Tale>) {
+    fn impossible(&self, looks_at: impl Fn(&Touch<'_>) -> bool, drafts: &mut Vec<Draft>) {
         for r in self.touches.iter().filter(|r| r.returned != PENDING && looks_at(r)) {
             match &r.needs {
-                Needs::Is(value) => tales.extend(self.stale(r, value)),
-                Needs::Not(value) => tales.extend(self.unchanged(r, value)),
+                Needs::Is(value) => drafts.extend(self.stale(r, value)),
+                Needs::Not(value) => drafts.extend(self.unchanged(r, value)),
                 Needs::Any => {}
             }
         }
     }
 
     /// Why `r` cannot find this value.
-    fn stale(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
+    fn stale(&self, r: &Touch<'_>, value: &Value) -> Option<Draft> {
         let all = self.writers.get(value).map_or(&[][..], Vec::as_slice);
         let may_be_initial = self.initial.as_ref().is_none_or(|initial| initial == value);
         let latest = self.latest(all, r);
@@ -255,11 +258,11 @@ impl Cell<'_> {
             let later: Vec<usize> = later.collect();
             if !self.scene.complete && later.is_empty() {
                 let it = self.brought_about(value);
-                return Some(Tale::new(format!(
+                return Some(Draft::new(format!(
                     "{subject}: nothing that is known {it} before it returned"
                 )));
             }
-            return Some(Tale::new(match later.as_slice() {
+            return Some(Draft::new(match later.as_slice() {
                 [] => format!("{subject}: {}{}", self.never(value), self.at_first()),
                 [one] => {
                     let is_pending =
@@ -299,7 +302,7 @@ impl Cell<'_> {
             }
             None => text += &self.only_at_first(value),
         }
-        Some(Tale::new(text).with(self.source(x)))
+        Some(Draft::new(text).with(self.source(x)))
     }
 
     /// Of these, by call, the one that was called before `r` returned and returned last; or one
@@ -308,7 +311,7 @@ impl Cell<'_> {
         let called = all.partition_point(|&n| self.touches[n].call < r.returned);
         let mut latest: Option<&Touch<'_>> = None;
         for &n in all[..called].iter().rev() {
-            // Nobody before it returned later.
+            // No earlier one returned later.
             if latest.is_some_and(|l| l.returned >= r.call || self.open_until[n] <= l.returned) {
                 break;
             }
@@ -320,7 +323,7 @@ impl Cell<'_> {
         latest
     }
 
-    /// The operation that left what this one found, so that it is no riddle by itself.
+    /// The operation that left the value that this one found, so that the sentence explains it.
     fn source(&self, x: &Touch<'_>) -> Option<usize> {
         let (None, Needs::Is(seen)) = (x.leaves, &x.needs) else { return None };
         let writers = self.writers.get(seen)?.iter().map(|&n| &self.touches[n]);
@@ -328,10 +331,10 @@ impl Cell<'_> {
     }
 
     /// Why `r` cannot find anything else than this value.
-    fn unchanged(&self, r: &Touch<'_>, value: &Value) -> Option<Tale> {
+    fn unchanged(&self, r: &Touch<'_>, value: &Value) -> Option<Draft> {
         let writes_other =
             |w: &Touch<'_>| w.place != r.place && w.leaves.is_some_and(|left| left != value);
-        // Whoever overlaps it may have written something else.
+        // An overlapping operation may have written another value.
         let called = self.touches.partition_point(|w| w.call < r.returned);
         let open = (0..called).rev().take_while(|&n| self.open_until[n] >= r.call);
         let mut open = open.map(|n| &self.touches[n]).filter(|w| w.returned >= r.call);
@@ -346,7 +349,7 @@ impl Cell<'_> {
         let is_initial = self.initial.as_ref() == Some(value);
         if latest.is_none() && is_initial {
             let (subject, other) = words();
-            return Some(Tale::new(format!(
+            return Some(Draft::new(format!(
                 "{subject}: nothing that was called before it returned can have {other}{}",
                 self.at_first()
             )));
@@ -361,11 +364,11 @@ impl Cell<'_> {
             text +=
                 &format!(": {} had returned before {} was called", mark(w.place), mark(x.place));
         }
-        Some(Tale::new(text).with(self.source(x)))
+        Some(Draft::new(text).with(self.source(x)))
     }
 
     /// The operation that returned last before `r` was called, was called after `last`, and leaves
-    /// what excludes `r`: one that changes the cell rather than one that looks at it.
+    /// a value that excludes `r`. One that changes the cell is preferred to one that reads it.
     fn last_other(
         &self,
         r: &Touch<'_>,
@@ -391,10 +394,10 @@ impl Cell<'_> {
     }
 
     /// Values each of which is left here by one operation only.
-    fn two_values(&self, tales: &mut Vec<Tale>) {
+    fn two_values(&self, drafts: &mut Vec<Draft>) {
         struct Run<'t, 'a> {
             value: &'t Value,
-            /// What returned first, and what was called last.
+            /// The one that returned first, and the one that was called last.
             first: &'t Touch<'a>,
             last: &'t Touch<'a>,
             write: &'t Touch<'a>,
@@ -448,8 +451,8 @@ impl Cell<'_> {
                         mark(b.first.place),
                         mark(a.last.place)
                     );
-                    tales.push(Tale::new(text).with([a.write.place, b.write.place]));
-                    if tales.len() > 32 {
+                    drafts.push(Draft::new(text).with([a.write.place, b.write.place]));
+                    if drafts.len() > 32 {
                         return;
                     }
                 }

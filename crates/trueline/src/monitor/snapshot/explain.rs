@@ -30,7 +30,7 @@ pub(crate) enum Property {
 }
 
 impl Property {
-    /// The sentence. Operations are given in the order in which [`Why::Scans`] has them.
+    /// The sentence. Operations are in the order of [`Why::Scans`].
     pub(crate) fn blame(self, operations: [u32; 4]) -> Blame {
         let text = match self {
             Property::NeverWritten => "Appropriateness: {0} shows a value that nobody wrote",
@@ -57,8 +57,8 @@ impl Property {
 }
 
 impl Check<'_> {
-    /// The update by which the second scan is certainly later than the first: it shows it, the
-    /// first does not.
+    /// The update that proves that the second scan is later than the first: the second shows it,
+    /// the first does not.
     pub(super) fn newer(&self, first: u32, second: u32) -> Option<u32> {
         let (a, b) = (self.bounds(first), self.bounds(second));
         let mut place = 0;
@@ -77,8 +77,8 @@ impl Check<'_> {
         None
     }
 
-    /// Tells a cycle in the words of a property.
-    pub(super) fn told(&self, cycle: &[u32]) -> Answer {
+    /// Explains a cycle by a property.
+    pub(super) fn explain(&self, cycle: &[u32]) -> Answer {
         match self.property(cycle) {
             Some((property, operations)) => self.violation(property, operations, &[]),
             None => {
@@ -94,12 +94,12 @@ impl Check<'_> {
 
     /// A property that the cycle breaks by at most two of its scans.
     ///
-    /// Let S1, ..., Sm be the scans of the cycle, each of which shows less than the next in some
-    /// segment. If S1 does not show less than St anywhere, then St shows no more than S1
-    /// everywhere, so it shows less than St-1 where S1 does, and both are inverted. So S1 shows
-    /// less than Sm somewhere. What closes the cycle is a return of the last operation before the
-    /// call of the first. If these are updates, either Sm shows the first update without the last
-    /// one, or it does not show it and shows less than S1, and both are inverted.
+    /// Let S1, ..., Sm be the scans of the cycle, each of which is older than the next in some
+    /// segment. If S1 is not older than St anywhere, then St is at most as new as S1 everywhere, so
+    /// it is older than St-1 where S1 is, and both are inverted. So S1 is older than Sm somewhere.
+    /// A return of the last operation before the call of the first closes the cycle. If these are
+    /// updates, then either Sm shows the first update without the last one, or it does not show it
+    /// and is older than S1 there, and both are inverted.
     fn property(&self, cycle: &[u32]) -> Option<(Property, [u32; 4])> {
         let scans: Vec<u32> = cycle.iter().copied().filter(|&o| self.is_scan(o)).collect();
         let (&first, &last) = (scans.first()?, scans.last()?);
@@ -141,14 +141,14 @@ impl Check<'_> {
         None
     }
 
-    /// The operations that a property names, others, and the updates of everything that the scans
+    /// The operations that a property names, others, and the updates of all values that the scans
     /// among them show.
     pub(super) fn violation(&self, property: Property, named: [u32; 4], others: &[u32]) -> Answer {
         let mut all: Vec<u32> =
             named.iter().chain(others).copied().filter(|&o| o != NONE).collect();
         let scans: Vec<u32> = all.iter().copied().filter(|&o| self.is_scan(o)).collect();
         for scan in scans {
-            let apart = self.told_apart_by.get(&scan);
+            let apart = self.distinguished_by.get(&scan);
             for bound in self.bounds(scan).iter().filter(|b| b.from != NONE) {
                 all.extend((bound.from..=bound.to).map(|run| self.first(run)));
                 all.extend(self.next(bound.to).filter(|_| apart.is_some()));

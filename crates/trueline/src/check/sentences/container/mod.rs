@@ -1,15 +1,15 @@
-//! What went into a container, what came out, and what was inside meanwhile.
+//! Insertions into a container, removals, and the values inside meanwhile.
 //!
-//! The rules below speak of values that went in once at most, so that it is clear which removal
-//! belongs to which insertion; only how often a value went in and came out is counted whatever the
-//! values are. A value is *certainly inside* from the return of its insertion to the call of its
+//! The rules below are about values that were inserted at most once, so that it is clear which
+//! removal belongs to which insertion. Only the counts of insertions and removals are checked for
+//! all values. A value is *certainly inside* from the return of its insertion to the call of its
 //! first removal.
 //!
-//! | file | what is wrong |
+//!  | file | violation |
 //! |---|---|
-//! | `flow` | a value came out that did not go in, or more often than it had gone in by then, or was seen when it was gone |
-//! | `inside` | 'empty' was told while something was inside |
-//! | `order` | a value came out before others whose turn comes first |
+//! | `flow` | a value was removed that was not inserted, or more often than it had been inserted by then, or was seen when it was gone |
+//! | `inside` | 'empty' was returned while a value was inside |
+//! | `order` | a value was removed before others whose turn comes first |
 //! | `room` | a bounded container was full, or was not |
 //! | `bottom` | no value can have been the lowest of a stack |
 
@@ -21,13 +21,13 @@ mod room;
 
 use std::collections::HashMap;
 
-use super::{Scene, Tale};
+use super::{Draft, Scene};
 use crate::history::PENDING;
 use crate::spec::Turn;
 use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 
-/// What is done to one value.
+/// The operations on one value.
 #[derive(Default)]
 struct Life {
     inserts: Vec<usize>,
@@ -59,7 +59,7 @@ struct Container<'a> {
     takes: Vec<usize>,
 }
 
-/// The words for a family: the object, 'was put in', 'was taken out'.
+/// The terms of a family: the object, 'was put in', 'was taken out'.
 fn words(family: Family) -> (&'static str, &'static str, &'static str) {
     match family {
         Family::Queue { nearest: 1 } => ("queue", "enqueued", "dequeued"),
@@ -77,29 +77,31 @@ fn words(family: Family) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
     let container = Container::new(scene, initial);
-    let mut tales = Vec::new();
-    container.never_inserted(&mut tales);
-    container.too_often(&mut tales);
-    container.gone(&mut tales);
-    if tales.is_empty() {
-        container.too_early(&mut tales);
+    let mut drafts = Vec::new();
+    container.never_inserted(&mut drafts);
+    container.too_often(&mut drafts);
+    container.gone(&mut drafts);
+    if drafts.is_empty() {
+        container.too_early(&mut drafts);
     }
-    if !tales.is_empty() {
+    if !drafts.is_empty() {
         // Where these are about what was called after the first that is wrong, that one comes first.
         let is_later =
             |place: usize, first: usize| container.call(place) > container.returned(first);
         if let Some(first) = scene.first
-            && tales.iter().all(|tale| tale.subject().is_some_and(|place| is_later(place, first)))
+            && drafts
+                .iter()
+                .all(|draft| draft.subject().is_some_and(|place| is_later(place, first)))
         {
-            tales.extend(container.impossible(first));
+            drafts.extend(container.impossible(first));
         }
-        return tales;
+        return drafts;
     }
-    // Each takes time in proportion to the values: those next to the first that is wrong come
-    // first, and a few are enough.
+    // Each takes time in proportion to the number of values. Those next to the first faulty one
+    // come first, and a few suffice.
     let mut places: Vec<usize> = (0..scene.cast.len()).collect();
     let mut enough = usize::MAX;
     if let Some(first) = scene.first {
@@ -107,18 +109,18 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
         places.sort_by_key(|&place| scene.cast[place].returned.abs_diff(end));
         enough = 3;
     }
-    tales.extend(places.iter().filter_map(|&place| container.impossible(place)).take(enough));
-    if tales.is_empty() {
+    drafts.extend(places.iter().filter_map(|&place| container.impossible(place)).take(enough));
+    if drafts.is_empty() {
         let passed = places.iter().filter_map(|&place| container.passed_by_any(place));
-        tales.extend(passed.take(enough));
+        drafts.extend(passed.take(enough));
     }
-    if tales.is_empty() {
-        tales.extend(container.overfull());
+    if drafts.is_empty() {
+        drafts.extend(container.overfull());
     }
-    if tales.is_empty() && scene.family == Family::Stack {
-        tales.extend(container.no_bottom());
+    if drafts.is_empty() && scene.family == Family::Stack {
+        drafts.extend(container.no_bottom());
     }
-    tales
+    drafts
 }
 
 impl<'a> Container<'a> {
@@ -181,8 +183,8 @@ impl<'a> Container<'a> {
         self.scene.cast[place].call
     }
 
-    /// What is wrong with an operation.
-    fn impossible(&self, place: usize) -> Option<Tale> {
+    /// Why an operation is impossible.
+    fn impossible(&self, place: usize) -> Option<Draft> {
         let actor = &self.scene.cast[place];
         if !actor.is_certain() {
             return None;
@@ -196,7 +198,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Whose turn comes first; a deque has two ends.
+    /// Which value's turn comes first; `None` for a deque, which has two ends.
     fn turn(&self) -> Option<Turn> {
         match self.scene.family {
             Family::Queue { .. } | Family::StutteringQueue(_) => Some(Turn::Oldest),
@@ -212,7 +214,7 @@ impl<'a> Container<'a> {
         words(self.scene.family)
     }
 
-    /// Removals of unknown outcome that may have taken something before this rank.
+    /// Removals of unknown outcome that may have taken a value before this rank.
     fn takers(&self, before: u32) -> Vec<usize> {
         self.takes.iter().copied().filter(|&t| self.call(t) < before).collect()
     }

@@ -1,11 +1,11 @@
-//! Values that come and go: what was written more seldom than it was found anew, or replaced, and
-//! what was overwritten.
+//! Values that come and go: written less often than they were found anew or replaced, and
+//! overwritten values.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::{Cell, EPISODES, FEW, PRESENT, Touch};
-use crate::check::tell::{Tale, mark, marks, short, times};
+use crate::check::sentences::{Draft, mark, marks, short, times};
 use crate::history::PENDING;
 use crate::spec::vocabulary::{Family, Needs};
 use crate::value::Value;
@@ -13,9 +13,9 @@ use crate::value::Value;
 impl Cell<'_> {
     /// A value that was found anew more often than it can have been written.
     ///
-    /// Each of some operations finds it after another that returned before and leaves something
-    /// else. So it was written anew for each of them.
-    pub(super) fn episodes(&self, tales: &mut Vec<Tale>) {
+    /// Each of some operations finds it after another one that returned before and leaves another
+    /// value. So it was written anew for each of them.
+    pub(super) fn episodes(&self, drafts: &mut Vec<Draft>) {
         if self.touches.len() > EPISODES {
             return;
         }
@@ -35,15 +35,15 @@ impl Cell<'_> {
                 if x.returned == PENDING || !x.leaves_other(value) {
                     continue;
                 }
-                tales.extend(self.episodes_after(x, value, writers));
-                if tales.len() > 32 {
+                drafts.extend(self.episodes_after(x, value, writers));
+                if drafts.len() > 32 {
                     return;
                 }
             }
         }
     }
 
-    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Tale> {
+    fn episodes_after(&self, x: &Touch<'_>, value: &Value, writers: &[usize]) -> Option<Draft> {
         let next = |after: u32, fits: &dyn Fn(&Touch<'_>) -> bool| {
             let from = self.by_return.partition_point(|&n| self.touches[n].returned <= after);
             let later = self.by_return[from..].iter().map(|&n| &self.touches[n]);
@@ -68,7 +68,7 @@ impl Cell<'_> {
                     [] => "nothing".into(),
                     some => format!("only {}", marks(some)),
                 };
-                return Some(Tale::new(format!(
+                return Some(Draft::new(format!(
                     "{} need {value} to be written {often}: {} came before the first of them and {} in between, but {only} can have {done} in that time",
                     marks(&found),
                     mark(x.place),
@@ -85,9 +85,9 @@ impl Cell<'_> {
 
     /// A value that was replaced more often than it can have been there.
     ///
-    /// Each of some operations finds it and leaves something else. So it was there initially or was
-    /// left there anew for each.
-    pub(super) fn replaced(&self, tales: &mut Vec<Tale>) {
+    /// Each of some operations finds it and leaves another value. So for each it was there
+    /// initially or was written anew.
+    pub(super) fn replaced(&self, drafts: &mut Vec<Draft>) {
         let replaces = |t: &Touch<'_>, value: &Value| {
             let finds = matches!(&t.needs, Needs::Is(seen) if seen == value);
             finds && t.returned != PENDING && t.leaves.is_some_and(|left| left != value)
@@ -95,7 +95,7 @@ impl Cell<'_> {
         if self.initial.is_none() {
             return;
         }
-        // What replaces each value, by return.
+        // The operations that replace each value, by return.
         let mut replacing: HashMap<&Value, Vec<&Touch<'_>>, FixedState> = HashMap::default();
         for touch in self.by_return.iter().map(|&n| &self.touches[n]) {
             if let Needs::Is(value) = &touch.needs
@@ -124,8 +124,8 @@ impl Cell<'_> {
                 if by.len() + usize::from(is_initial) < count {
                     let mut these: Vec<usize> = all[..count].iter().map(|t| t.place).collect();
                     these.sort_unstable();
-                    let text = self.told_replaced(&these, &by, value, is_initial, keeps);
-                    tales.push(Tale::new(text));
+                    let text = self.replaced_text(&these, &by, value, is_initial, keeps);
+                    drafts.push(Draft::new(text));
                     break;
                 }
             }
@@ -134,7 +134,7 @@ impl Cell<'_> {
 
     /// A key of a map that was removed more often than it can have been put there, whatever the
     /// values.
-    pub(super) fn removed_too_often(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn removed_too_often(&self, drafts: &mut Vec<Draft>) {
         let removes = |t: &&Touch<'_>| {
             let takes = t.leaves.is_some_and(Value::is_nil) && t.needs == Needs::Not(Value::Nil);
             takes && t.returned != PENDING
@@ -158,7 +158,7 @@ impl Cell<'_> {
                     2 => ("both", "both"),
                     _ => ("all", "all of them"),
                 };
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} cannot {both} have removed the key: it is absent initially, and {only} can have put anything under the key before {when} had returned",
                     marks(&these)
                 )));
@@ -171,7 +171,7 @@ impl Cell<'_> {
     ///
     /// Let x have found v and have left something else, and have returned before r was called. If v
     /// is left there by one operation only, that one came before x; so r cannot find v.
-    pub(super) fn taken(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn taken(&self, drafts: &mut Vec<Draft>) {
         if !self.scene.complete || self.touches.len() > EPISODES {
             return;
         }
@@ -188,7 +188,7 @@ impl Cell<'_> {
             if let Some(x) = before.filter(takes).max_by_key(|x| x.returned)
                 && r.place != w.place
             {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} is impossible: {}, which found {} and replaced it, had returned before it was called, and nothing can have {} again: only {} can have done so, which came before {}",
                     mark(r.place),
                     mark(x.place),
@@ -202,7 +202,7 @@ impl Cell<'_> {
         }
     }
 
-    fn told_replaced(
+    fn replaced_text(
         &self,
         these: &[usize],
         by: &[usize],
@@ -240,9 +240,10 @@ impl Cell<'_> {
 
     /// A value that was overwritten by one that was found after it had been written.
     ///
-    /// Let w alone leave v, and x alone leave u. What finds u and was called after w had returned
-    /// shows that x came after w. So whatever was called after x had returned cannot find v.
-    pub(super) fn overwritten(&self, tales: &mut Vec<Tale>) {
+    /// Let only w leave v, and only x leave u. An operation that finds u and was called after w
+    /// returned shows that x came after w. So no operation that was called after x returned can
+    /// find v.
+    pub(super) fn overwritten(&self, drafts: &mut Vec<Draft>) {
         if self.touches.len() > EPISODES {
             return;
         }
@@ -264,7 +265,7 @@ impl Cell<'_> {
                 if !is_other || x.returned >= r.call || w.place == r.place || y.place == r.place {
                     continue;
                 }
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} is impossible: {}, which alone can have {}, came before {}, which had returned before it was called: {} found {}, which {} alone can have {}, and {} had returned before it was called",
                     mark(r.place),
                     mark(w.place),
@@ -276,7 +277,7 @@ impl Cell<'_> {
                     self.done(later),
                     mark(w.place)
                 )));
-                if tales.len() > 32 {
+                if drafts.len() > 32 {
                     return;
                 }
             }

@@ -1,7 +1,7 @@
-//! What is said of a cell, in the words of its family.
+//! Phrases about a cell, in the terms of its family.
 
 use super::{ABSENT, Cell, PRESENT, Touch};
-use crate::check::tell::{mark, short};
+use crate::check::sentences::{mark, short};
 use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 
@@ -54,7 +54,7 @@ impl Cell<'_> {
         }
     }
 
-    /// What the operation claims that cannot be.
+    /// The impossible claim of the operation.
     pub(super) fn subject(&self, r: &Touch<'_>, value: &Value) -> String {
         let (shown, name) = (mark(r.place), short(&self.name));
         match (self.scene.family, &self.scene.cast[r.place].act) {

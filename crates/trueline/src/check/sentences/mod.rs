@@ -1,21 +1,21 @@
-//! Tells a violation in the words of its kind of object: the result that cannot be, what it would
+//! Explains a violation in the terms of its kind of object: the impossible result, what it would
 //! have needed, and the operations that exclude that.
 //!
-//! A rule looks for a pattern in a [`Scene`] that no linearizable history has, and tells it. Each
-//! rule is a theorem about the operations of the scene alone: it holds whatever else happened, as
-//! long as the scene leaves out nothing that touches the values it names. Where no rule fits,
-//! [`super::explain`] tells which times exclude every order.
+//! A rule searches a [`Scene`] for a pattern that no linearizable history has, and makes a sentence
+//! of it. Each rule is a theorem about the operations of the scene alone: it holds whatever else
+//! happened, as long as the scene contains all operations that touch the values it names. If no
+//! rule fits, [`super::explain`] gives the times that exclude every order.
 //!
-//! | file | objects |
+//!  | file | objects |
 //! |---|---|
-//! | `container` | queues, stacks, deques, priority queues: what went in, what came out, what was inside |
-//! | `cell` | registers, maps, sets, locks, segments: what was last left there |
-//! | `level` | counters, semaphores, indicators, multisets: how much there can have been |
-//! | `total` | counters: sums that nothing makes |
+//! | `container` | queues, stacks, deques, priority queues: what was inserted, removed, and inside |
+//! | `cell` | registers, maps, sets, locks, segments: the last value there |
+//! | `level` | counters, semaphores, indicators, multisets: the possible amounts |
+//! | `total` | counters: sums that no additions make |
 //! | `list` | logs, and texts that grow |
 //! | `owned` | locks that their owner may take again |
 //!
-//! Cost: O(n^2) for n operations; larger scenes than [`MOST`] are not looked at.
+//! Cost: O(n^2) for n operations; scenes larger than [`MOST`] are skipped.
 
 mod cell;
 mod container;
@@ -28,16 +28,16 @@ use crate::history::PENDING;
 use crate::spec::vocabulary::{Act, Family};
 use crate::value::Value;
 
-/// Scenes of more operations than this are not looked at.
+/// Larger scenes are skipped.
 pub(super) const MOST: usize = 2048;
 
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const FEW: usize = 12;
 
 /// An operation of a scene.
 pub(super) struct Actor {
     pub(super) call: u32,
-    /// [`PENDING`] where its outcome is not known.
+    /// [`PENDING`] if its outcome is unknown.
     pub(super) returned: u32,
     pub(super) act: Act,
 }
@@ -55,36 +55,35 @@ impl Actor {
 /// The operations of one object, by call.
 pub(super) struct Scene {
     pub(super) family: Family,
-    /// What the object holds at first; `None` where that is not known.
+    /// The initial content of the object; `None` if unknown.
     pub(super) initial: Option<Vec<Value>>,
     pub(super) capacity: Option<usize>,
     pub(super) cast: Vec<Actor>,
-    /// The operation whose return is the first that cannot be explained, where that is known: it is
-    /// looked at first.
+    /// The operation with the first unexplained return, if it is known: it is examined first.
     pub(super) first: Option<usize>,
-    /// True where nothing that touches the values of the scene was left out or forgotten.
+    /// Whether everything that touches the values of the scene is included.
     pub(super) complete: bool,
 }
 
 /// A sentence. Operations stand in it as marks, see [`mark`].
-pub(super) struct Tale {
+pub(super) struct Draft {
     text: String,
     /// Operations that belong to it without being named.
     others: Vec<usize>,
 }
 
-/// An operation in the text of a tale: a place in the cast between two characters that no text
-/// holds.
+/// An operation in the text of a draft: its place in the cast, between two characters that no text
+/// contains.
 fn mark(place: usize) -> String {
     format!("\u{1}{place}\u{1}")
 }
 
-impl Tale {
-    fn new(text: String) -> Tale {
-        Tale { text, others: Vec::new() }
+impl Draft {
+    fn new(text: String) -> Draft {
+        Draft { text, others: Vec::new() }
     }
 
-    fn with(mut self, others: impl IntoIterator<Item = usize>) -> Tale {
+    fn with(mut self, others: impl IntoIterator<Item = usize>) -> Draft {
         self.others.extend(others);
         self
     }
@@ -118,69 +117,69 @@ impl Tale {
     }
 
     /// The sentence, with operations as people read them.
-    pub(super) fn told(&self, show: impl Fn(usize) -> String) -> String {
-        let mut told = String::new();
+    pub(super) fn render(&self, show: impl Fn(usize) -> String) -> String {
+        let mut text = String::new();
         for (n, piece) in self.text.split('\u{1}').enumerate() {
             match piece.parse::<usize>() {
-                Ok(place) if n % 2 == 1 => told += &show(place),
-                _ => told += piece,
+                Ok(place) if n % 2 == 1 => text += &show(place),
+                _ => text += piece,
             }
         }
-        told
+        text
     }
 }
 
-/// What can be told of a scene that is a violation: the best first.
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+/// The sentences about a scene that is a violation, the best first.
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     if scene.cast.len() > MOST {
         return Vec::new();
     }
-    // What was called after the first bad return is not to blame for it.
+    // Operations that were called after the first bad return are not to blame for it.
     let end = scene.first.map_or(PENDING, |first| scene.cast[first].returned);
     let never = |(place, actor): (usize, &Actor)| match actor.act {
         Act::Never(why) if actor.call < end => {
-            Some(Tale::new(format!("{} is impossible: {why}", mark(place))))
+            Some(Draft::new(format!("{} is impossible: {why}", mark(place))))
         }
         _ => None,
     };
-    if let Some(tale) = scene.cast.iter().enumerate().find_map(never) {
-        return vec![tale];
+    if let Some(draft) = scene.cast.iter().enumerate().find_map(never) {
+        return vec![draft];
     }
-    let mut tales = match scene.family {
+    let mut drafts = match scene.family {
         Family::Queue { .. }
         | Family::StutteringQueue(_)
         | Family::Stack
         | Family::Deque
         | Family::PriorityQueue { .. }
-        | Family::Relaxed { .. } => container::tales(scene),
+        | Family::Relaxed { .. } => container::drafts(scene),
         Family::Register | Family::Map | Family::Set | Family::Snapshot | Family::OwnerMutex => {
-            cell::tales(scene)
+            cell::drafts(scene)
         }
         Family::Mutex => {
-            let mut tales = cell::tales(scene);
-            if tales.is_empty() && scene.complete {
-                tales = level::tales(scene);
+            let mut drafts = cell::drafts(scene);
+            if drafts.is_empty() && scene.complete {
+                drafts = level::drafts(scene);
             }
-            tales
+            drafts
         }
         Family::Kv if scene.cast.iter().any(|a| matches!(a.act, Act::AppendText(_))) => {
             list::texts(scene)
         }
-        Family::Kv => cell::tales(scene),
+        Family::Kv => cell::drafts(scene),
         Family::Counter => {
-            let mut tales = level::tales(scene);
-            if !tales.iter().any(|tale| tale.cast().len() <= FEW) {
-                tales.extend(total::tales(scene));
+            let mut drafts = level::drafts(scene);
+            if !drafts.iter().any(|draft| draft.cast().len() <= FEW) {
+                drafts.extend(total::drafts(scene));
             }
-            tales
+            drafts
         }
-        Family::Semaphore | Family::Snzi | Family::Multiset => level::tales(scene),
-        Family::Log => list::tales(scene),
-        Family::ReentrantMutex if scene.complete => owned::tales(scene),
+        Family::Semaphore | Family::Snzi | Family::Multiset => level::drafts(scene),
+        Family::Log => list::drafts(scene),
+        Family::ReentrantMutex if scene.complete => owned::drafts(scene),
         Family::ReentrantMutex => Vec::new(),
     };
-    tales.sort_by_key(|tale| tale.cast().len());
-    tales
+    drafts.sort_by_key(|draft| draft.cast().len());
+    drafts
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -200,8 +199,8 @@ fn values(values: &[&Value]) -> String {
     and(&values.iter().map(|value| short(value)).collect::<Vec<_>>())
 }
 
-/// A value as people read it, cut where it is long. A text stands in quotes: it may be a word of
-/// the sentence.
+/// A value as text, cut if it is long. Texts are quoted, because they may look like a word of the
+/// sentence.
 fn short(value: &Value) -> String {
     match value {
         Value::Text(text) => cut(format!("{text:?}"), 40),
@@ -209,7 +208,7 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// A text of at most so many characters and a mark, cut behind a word where there is one.
+/// A text of at most this many characters and a mark, cut after a word if possible.
 pub(super) fn cut(text: String, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text };
     let kept = &text[..end];

@@ -1,23 +1,23 @@
 //! Lists and texts that grow: logs, and keys of a store to which texts are appended.
 //!
-//! A log only grows, so of two lists that were read one is a prefix of the other, and what was
+//! A log only grows, so of two lists that were read one is a prefix of the other, and a value
 //! appended before a read is in it. A text that may be replaced as a whole grows as long as nothing
 //! can have replaced it in between.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use super::{Scene, Tale, mark, marks, short};
+use super::{Draft, Scene, mark, marks, short};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
-/// Characters or entries that are looked at.
+/// Maximum number of characters or entries that are examined.
 const WORK: usize = 1 << 22;
-/// Tales that are enough.
+/// Drafts that are enough.
 const ENOUGH: usize = 64;
-/// So many appends are named at most.
+/// At most this many appends are named.
 const NAMED: usize = 6;
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const SHORT: usize = 3;
 
 fn lists(scene: &Scene) -> Vec<(usize, &[Value])> {
@@ -31,7 +31,7 @@ fn lists(scene: &Scene) -> Vec<(usize, &[Value])> {
 }
 
 /// Logs.
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     let Some(initial) = scene.initial.as_deref() else { return Vec::new() };
     let cast = &scene.cast;
     let reads = lists(scene);
@@ -47,30 +47,30 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     for value in initial.iter().chain(appends.iter().map(|a| a.1)) {
         *often.entry(value).or_default() += 1;
     }
-    let mut tales = Vec::new();
+    let mut drafts = Vec::new();
     let mut work = 0;
-    // The one that is known to be wrong comes first; what a few operations say of it is enough.
+    // The one that is known to be faulty comes first; what a few operations show about it suffices.
     let (first, others): (Vec<_>, Vec<_>) = reads.iter().partition(|r| Some(r.0) == scene.first);
     for &(r, shown) in first.into_iter().chain(others) {
         work += shown.len() + appends.len();
-        if work > WORK || tales.len() > ENOUGH {
-            return tales;
+        if work > WORK || drafts.len() > ENOUGH {
+            return drafts;
         }
-        wrong_read(scene, initial, r, shown, (&appends, &often), &mut tales);
-        if is_told(scene, r, &tales) {
-            return tales;
+        wrong_read(scene, initial, r, shown, (&appends, &often), &mut drafts);
+        if is_explained(scene, r, &drafts) {
+            return drafts;
         }
     }
     for (n, &(a, first)) in reads.iter().enumerate() {
         for &(b, second) in &reads[n + 1..] {
             let length = first.len().min(second.len());
             work += length + 1;
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             let (x, y) = (mark(a), mark(b));
             if first[..length] != second[..length] {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{x} and {y} contradict each other: a log only grows, but neither list is a prefix of the other"
                 )));
             } else {
@@ -78,7 +78,7 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
                     [(a, b, second.len() < first.len()), (b, a, first.len() < second.len())]
                 {
                     if shrinks && cast[earlier].precedes(&cast[later]) {
-                        tales.push(Tale::new(format!(
+                        drafts.push(Draft::new(format!(
                             "{} should show at least what {} shows, which had returned before it was called: a log only grows",
                             mark(later),
                             mark(earlier)
@@ -90,21 +90,21 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     }
     for (n, &(a, _, first)) in appends.iter().enumerate() {
         let Some(first) = first.filter(|_| cast[a].is_certain()) else { continue };
-        wrong_index(scene, initial, a, first, &appends, &mut tales);
+        wrong_index(scene, initial, a, first, &appends, &mut drafts);
         for &(b, _, second) in &appends[n + 1..] {
             work += 1;
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             let Some(second) = second.filter(|_| cast[b].is_certain()) else { continue };
             if first == second {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} and {} contradict each other: no two values have the same index",
                     mark(a),
                     mark(b)
                 )));
             } else if cast[a].precedes(&cast[b]) && second < first {
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} should have a larger index than {}, which had returned before it was called",
                     mark(b),
                     mark(a)
@@ -112,26 +112,26 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             }
         }
     }
-    tales
+    drafts
 }
 
-/// True where the tales so far need no better one.
-fn is_told(scene: &Scene, r: usize, tales: &[Tale]) -> bool {
+/// Whether the sentences so far are good enough.
+fn is_explained(scene: &Scene, r: usize, drafts: &[Draft]) -> bool {
     let most = if Some(r) == scene.first { SHORT } else { 1 };
-    tales.iter().any(|tale| tale.cast().len() <= most)
+    drafts.iter().any(|draft| draft.cast().len() <= most)
 }
 
-/// An append: its place in the cast, its value, and the index that it told.
+/// An append: its place in the cast, its value, and the index that it returned.
 type Append<'a> = (usize, &'a Value, Option<i64>);
 
-/// A list that shows what was not appended, or not what was.
+/// A list that shows a value that was not appended, or lacks one that was.
 fn wrong_read(
     scene: &Scene,
     initial: &[Value],
     r: usize,
     shown: &[Value],
     (appends, often_appended): (&[Append<'_>], &HashMap<&Value, usize>),
-    tales: &mut Vec<Tale>,
+    drafts: &mut Vec<Draft>,
 ) {
     let cast = &scene.cast;
     let mut counts: HashMap<&Value, i64> = HashMap::new();
@@ -147,7 +147,7 @@ fn wrong_read(
             mark(r),
             short(&Value::list(initial.iter().cloned()))
         );
-        tales.push(Tale::new(text));
+        drafts.push(Draft::new(text));
     }
     let mut may = counts.clone();
     let mut must = counts;
@@ -200,7 +200,7 @@ fn wrong_read(
                     )
                 }
             };
-            tales.push(Tale::new(text).with(of_it));
+            drafts.push(Draft::new(text).with(of_it));
         }
     }
     let mut lost: Vec<(&Value, &Vec<usize>)> =
@@ -211,14 +211,14 @@ fn wrong_read(
         let is_initial = initial.contains(value);
         let value = short(value);
         let text = match (often, by.as_slice()) {
-            (0, [one, ..]) => Tale::new(format!(
+            (0, [one, ..]) => Draft::new(format!(
                 "{} should show {value}: {} had returned before it was called",
                 mark(r),
                 mark(*one)
             )),
             (often, some) if is_initial => {
                 let first = initial.iter().filter(|v| short(v) == value).count();
-                Tale::new(format!(
+                Draft::new(format!(
                     "{} should show {value} {}, not {}: it is there {} initially, and {} had returned before it was called",
                     mark(r),
                     super::times(first + some.len()),
@@ -227,17 +227,17 @@ fn wrong_read(
                     marks(some)
                 ))
             }
-            _ => Tale::new(format!(
+            _ => Draft::new(format!(
                 "{} should show {value} {}: {} had returned before it was called",
                 mark(r),
                 super::times(by.len()),
                 marks(by)
             )),
         };
-        tales.push(text);
+        drafts.push(text);
     }
-    // Values that were appended one after the other stand one after the other: of those that do not
-    // stand before a value, the one that returned first is the one to look at.
+    // Values that were appended one after the other are in that order: among those that are not
+    // before a value, the one that returned first is checked.
     let once = |value: &Value| often_appended[value] == 1;
     let mut by_value: HashMap<&Value, usize> = HashMap::new();
     let mut absent: Option<usize> = None;
@@ -263,9 +263,9 @@ fn wrong_read(
         if let Some(a) = behind
             && a != b
             && cast[a].precedes(&cast[b])
-            && tales.len() < ENOUGH
+            && drafts.len() < ENOUGH
         {
-            tales.push(Tale::new(format!(
+            drafts.push(Draft::new(format!(
                 "{} cannot show {} without {} before it: {} had returned before {} was called",
                 mark(r),
                 short(y),
@@ -292,7 +292,7 @@ fn wrong_index(
     a: usize,
     index: i64,
     appends: &[Append<'_>],
-    tales: &mut Vec<Tale>,
+    drafts: &mut Vec<Draft>,
 ) {
     let cast = &scene.cast;
     let others = || appends.iter().map(|b| b.0).filter(|&b| b != a);
@@ -318,7 +318,7 @@ fn wrong_index(
                 marks(some)
             ),
         };
-        tales.push(Tale::new(text));
+        drafts.push(Draft::new(text));
     }
     if index > most {
         let text = match perhaps.as_slice() {
@@ -332,12 +332,12 @@ fn wrong_index(
                 marks(some)
             ),
         };
-        tales.push(Tale::new(text));
+        drafts.push(Draft::new(text));
     }
 }
 
 /// Texts of one key.
-pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
+pub(super) fn texts(scene: &Scene) -> Vec<Draft> {
     let cast = &scene.cast;
     let mut gets: Vec<(usize, &str)> = Vec::new();
     let mut puts: Vec<usize> = Vec::new();
@@ -360,7 +360,7 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         };
         puts.iter().any(may)
     };
-    let mut tales = Vec::new();
+    let mut drafts = Vec::new();
     let mut work = 0;
     // The one that is known to be wrong comes first.
     let first = gets.iter().position(|get| Some(get.0) == scene.first);
@@ -372,13 +372,13 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
                 continue;
             }
             work += text.len();
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             let fits = if is_put { text.starts_with(piece) } else { text.contains(piece) };
             if !fits {
                 let how = if is_put { "begin with" } else { "contain" };
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} should {how} {}: {} had returned before it was called, and nothing can have replaced the text in between",
                     mark(g),
                     short(&Value::text(piece)),
@@ -388,12 +388,12 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         }
         for &(h, before) in &gets {
             work += 1;
-            if work > WORK || tales.len() > ENOUGH {
-                return tales;
+            if work > WORK || drafts.len() > ENOUGH {
+                return drafts;
             }
             if cast[h].precedes(&cast[g]) && !text.starts_with(before) && !replaced(h, g) {
                 work += text.len();
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} should begin with the text that {} found, which had returned before it was called: nothing can have replaced the text in between",
                     mark(g),
                     mark(h)
@@ -402,23 +402,23 @@ pub(super) fn texts(scene: &Scene) -> Vec<Tale> {
         }
         work += text.len() * texts.len();
         if work > WORK {
-            return tales;
+            return drafts;
         }
         let in_time = texts.iter().filter(|t| cast[t.0].call < cast[g].returned).map(|t| t.1);
         if scene.complete && !is_made_of(text, in_time) {
-            tales.push(Tale::new(format!(
+            drafts.push(Draft::new(format!(
                 "{} is impossible: its text is not made of texts that were put or appended before it returned",
                 mark(g)
             )));
         }
-        if tales.is_empty() && scene.complete && puts.is_empty() {
-            tales.extend(wrong_length(scene, g, text, &texts));
+        if drafts.is_empty() && scene.complete && puts.is_empty() {
+            drafts.extend(wrong_length(scene, g, text, &texts));
         }
-        if is_told(scene, g, &tales) {
-            return tales;
+        if is_explained(scene, g, &drafts) {
+            return drafts;
         }
     }
-    tales
+    drafts
 }
 
 /// A text that is longer or shorter than the appended ones can make it. It is empty initially.
@@ -427,7 +427,7 @@ fn wrong_length(
     g: usize,
     text: &str,
     appends: &[(usize, &str, bool)],
-) -> Option<Tale> {
+) -> Option<Draft> {
     let cast = &scene.cast;
     let length = |text: &str| text.chars().count();
     let sum = |of: &[(usize, &str)]| of.iter().map(|a| length(a.1)).sum::<usize>();
@@ -435,7 +435,7 @@ fn wrong_length(
     let all = || appends.iter().map(|a| (a.0, a.1)).filter(|a| !a.1.is_empty());
     let may: Vec<(usize, &str)> = all().filter(|a| cast[a.0].call < cast[g].returned).collect();
     if length(text) > sum(&may) && !may.is_empty() && may.len() <= NAMED {
-        return Some(Tale::new(format!(
+        return Some(Draft::new(format!(
             "{} shows a text of length {}, but only {} can have been called before it returned, and what these append has length {}",
             mark(g),
             length(text),
@@ -448,7 +448,7 @@ fn wrong_length(
         must.pop();
     }
     (length(text) < sum(&must) && must.len() <= NAMED).then(|| {
-        Tale::new(format!(
+        Draft::new(format!(
             "{} shows a text of length {}, but {} had returned before it was called, and what these append has length {}",
             mark(g),
             length(text),

@@ -1,24 +1,25 @@
-//! How much there can have been: totals, permits, how many are present, how often a value is there.
+//! Amounts: totals, permits, numbers of arrivals, multiplicities.
 //!
-//! What is certain to come before an operation (it returned before) and what may (it was called
-//! before the operation returned) bound the amount that the operation finds, from the start or from
-//! an earlier operation whose amount is known. An amount outside these bounds cannot be.
+//! Operations that certainly come before an operation (they returned before it was called) and
+//! those that may (they were called before it returned) bound the amount that it finds, from the
+//! start or from an earlier operation whose amount is known. An amount outside these bounds is
+//! impossible.
 
-use super::{Scene, Tale, mark, marks};
+use super::{Draft, Scene, mark, marks};
 use crate::spec::vocabulary::{Act, Amount, Family, Needs};
 use crate::value::Value;
 
-/// Operations that are looked at, all bounds together.
+/// Maximum number of operations that are examined, for all bounds together.
 const WORK: usize = 1 << 18;
-/// The same for locks, of which most is told as of a cell.
+/// The same for locks, which are mostly explained as cells.
 const WORK_FOR_LOCKS: usize = 1 << 16;
 /// Earlier operations that are tried to count from.
 const ANCHORS: usize = 8;
-/// Tales of so few operations need no better one.
+/// Drafts of so few operations need no better one.
 const SHORT: usize = 12;
 /// Scenes of more operations than this are not counted through.
 const CROWD: usize = 512;
-/// Longer lists are not told one by one.
+/// Longer lists are not enumerated.
 const NAMED: usize = 6;
 
 /// Where counting starts.
@@ -40,8 +41,8 @@ impl From {
     }
 }
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
-    let mut tales = Vec::new();
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
+    let mut drafts = Vec::new();
     let mut work = 0;
     let most_work = if scene.family == Family::Mutex { WORK_FOR_LOCKS } else { WORK };
     let start = match (scene.family, scene.initial.as_deref()) {
@@ -52,10 +53,10 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
     // A counter wraps around at the ends of its numbers.
     let most: i128 = (0..scene.cast.len()).map(|p| change(scene, p).abs()).sum();
     if most + start.map_or(0, |n| i128::from(n).abs()) >= i128::from(i64::MAX / 2) {
-        return tales;
+        return drafts;
     }
-    // Those next to the first that is wrong come first: the work is bounded. Mostly that one is
-    // enough.
+    // Those next to the first faulty one come first, because the work is bounded. Mostly that one
+    // suffices.
     let others = std::iter::once_with(|| {
         let mut places: Vec<usize> =
             (0..scene.cast.len()).filter(|&place| Some(place) != scene.first).collect();
@@ -74,10 +75,11 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             Amount::Exactly(n) => (i128::from(n), i128::from(n)),
         };
         work += scene.cast.len();
-        let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
-        // Of a counter that is told at length, sums tell more than other bounds.
-        let is_told = is_told || (scene.family == Family::Counter && !tales.is_empty());
-        if work > most_work || (Some(r) != scene.first && is_told) {
+        let is_explained = drafts.iter().any(|draft| draft.cast().len() <= SHORT);
+        // If the explanation of a counter is long anyway, sums are more informative than other
+        // bounds.
+        let is_explained = is_explained || (scene.family == Family::Counter && !drafts.is_empty());
+        if work > most_work || (Some(r) != scene.first && is_explained) {
             break;
         }
         let mut anchors: Vec<usize> = (0..scene.cast.len())
@@ -113,39 +115,39 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
                 From::AtLeastAfter(_) => None,
                 _ => bounds.too_much(low),
             };
-            tales.extend(too_much.or_else(|| bounds.too_little(high)));
+            drafts.extend(too_much.or_else(|| bounds.too_little(high)));
         }
-        // Of a lock that is handed over all the time, only counting tells.
+        // If a lock is handed over all the time, only counting explains the violation.
         if let (Family::Mutex, true, true, Some(n)) =
-            (scene.family, Some(r) == scene.first, tales.is_empty(), start)
+            (scene.family, Some(r) == scene.first, drafts.is_empty(), start)
         {
-            crowds(scene, From::Start, i128::from(n), &mut tales);
-            if !tales.is_empty() {
-                return tales;
+            crowds(scene, From::Start, i128::from(n), &mut drafts);
+            if !drafts.is_empty() {
+                return drafts;
             }
         }
     }
-    // Who finds a lock in the wrong state after many hand-overs: all of them count, so it is told
-    // last.
+    // An operation finds a lock in the wrong state after many hand-overs: all of them count, so
+    // this sentence comes last.
     if let (true, Family::Mutex, Some(r), Some(n)) =
-        (tales.is_empty(), scene.family, scene.first, start)
+        (drafts.is_empty(), scene.family, scene.first, start)
         && scene.cast[r].is_certain()
         && let Amount::Exactly(needs) = amount(scene, r)
     {
         let bounds = Bounds::new(scene, r, From::Start, i128::from(n));
         let needs = i128::from(needs);
-        tales.extend(bounds.too_much(needs).or_else(|| bounds.too_little(needs)));
+        drafts.extend(bounds.too_much(needs).or_else(|| bounds.too_little(needs)));
     }
-    if tales.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
-        same_total(scene, &mut tales);
+    if drafts.is_empty() && scene.family == Family::Counter && scene.cast.len() <= CROWD {
+        same_total(scene, &mut drafts);
     }
-    let is_told = tales.iter().any(|tale| tale.cast().len() <= SHORT);
-    if !is_told && scene.family != Family::Counter {
+    let is_explained = drafts.iter().any(|draft| draft.cast().len() <= SHORT);
+    if !is_explained && scene.family != Family::Counter {
         if let Some(start) = start {
-            crowds(scene, From::Start, i128::from(start), &mut tales);
+            crowds(scene, From::Start, i128::from(start), &mut drafts);
         }
-        let is_told = !tales.is_empty() && scene.family == Family::Mutex;
-        let crowd = if is_told { 0 } else { CROWD };
+        let is_explained = !drafts.is_empty() && scene.family == Family::Mutex;
+        let crowd = if is_explained { 0 } else { CROWD };
         // From each that it starts from, all are counted through.
         let starts = (WORK / scene.cast.len().pow(2).max(1)).min(scene.cast.len());
         let starts = if scene.cast.len() <= crowd { starts } else { 0 };
@@ -153,14 +155,14 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             if let (Amount::Exactly(n), change) = level(scene, a)
                 && scene.cast[a].is_certain()
             {
-                crowds(scene, From::After(a), i128::from(n) + i128::from(change), &mut tales);
+                crowds(scene, From::After(a), i128::from(n) + i128::from(change), &mut drafts);
             }
         }
     }
-    tales
+    drafts
 }
 
-/// A lock is held once at most: taking it adds one.
+/// A lock is held at most once: taking it adds one.
 fn level(scene: &Scene, place: usize) -> (Amount, i64) {
     match &scene.cast[place].act {
         Act::Level(amount, change) => (*amount, *change),
@@ -193,7 +195,7 @@ fn times(n: i128) -> String {
     usize::try_from(n).map_or_else(|_| format!("{n} times"), super::times)
 }
 
-/// What has been added, and what has been taken away: `.. can have <added>`.
+/// The phrases for what was added and what was taken away: `.. can have <added>`.
 fn words(family: Family) -> (&'static str, &'static str) {
     match family {
         Family::Semaphore => ("released a permit", "taken a permit"),
@@ -204,12 +206,12 @@ fn words(family: Family) -> (&'static str, &'static str) {
     }
 }
 
-/// More was taken than there can have been, or a lock more often than it can have been free:
-/// counted up to a return.
+/// More was taken than there can have been, or a lock was taken more often than it can have been
+/// free: counted up to a return.
 ///
-/// Of the operations that certainly came after `from` and returned by then, those in one direction
-/// all count; in the other direction, everything counts that can have come in between.
-fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
+/// Among the operations that certainly came after `from` and returned by then, those in one
+/// direction all count; in the other direction, everything counts that can have come in between.
+fn crowds(scene: &Scene, from: From, base: i128, drafts: &mut Vec<Draft>) {
     let cast = &scene.cast;
     let (added, taken) = words(scene.family);
     let bounds = [(false, Some(0)), (true, (scene.family == Family::Mutex).then_some(1))];
@@ -244,7 +246,7 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
             let others = against[..open].to_vec();
             if scene.family == Family::Mutex && matches!(from, From::Start) && others.len() > NAMED
             {
-                tales.extend(lock_counts(&these[..count], others.len(), up));
+                drafts.extend(lock_counts(&these[..count], others.len(), up));
                 break;
             }
             let bounds = Bounds {
@@ -258,7 +260,7 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
             };
             let (done, undone) = if up { (added, taken) } else { (taken, added) };
             let mut chosen = these[..count].to_vec();
-            // Only so many as are too many.
+            // Only as many as are needed.
             let mut spare = if up { level - limit } else { limit - level } - 1;
             chosen.retain(|&p| {
                 let leaves = spare >= change(scene, p).abs();
@@ -278,30 +280,30 @@ fn crowds(scene: &Scene, from: From, base: i128, tales: &mut Vec<Tale>) {
                 _ => (format!("{} cannot all", marks(&chosen)), "all of them had returned"),
             };
             let base = bounds.base();
-            let told =
+            let text =
                 format!("{all} have {done}: {base}, and {only} can have {undone} before {when}");
-            tales.push(Tale::new(told).with(chosen).with(others));
+            drafts.push(Draft::new(text).with(chosen).with(others));
             break;
         }
     }
 }
 
 /// Two that added to a total that never goes down, and found the same.
-fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
+fn same_total(scene: &Scene, drafts: &mut Vec<Draft>) {
     if (0..scene.cast.len()).any(|place| change(scene, place) < 0) {
         return;
     }
-    let told: Vec<(usize, i64)> = (0..scene.cast.len())
+    let text: Vec<(usize, i64)> = (0..scene.cast.len())
         .filter(|&place| scene.cast[place].is_certain() && change(scene, place) > 0)
         .filter_map(|place| match amount(scene, place) {
             Amount::Exactly(n) => Some((place, n)),
             _ => None,
         })
         .collect();
-    for (n, &(a, first)) in told.iter().enumerate() {
-        for &(b, second) in &told[n + 1..] {
-            if first == second && tales.len() < 32 {
-                tales.push(Tale::new(format!(
+    for (n, &(a, first)) in text.iter().enumerate() {
+        for &(b, second) in &text[n + 1..] {
+            if first == second && drafts.len() < 32 {
+                drafts.push(Draft::new(format!(
                     "{} and {} contradict each other: both added to a total of {first}, and nothing ever subtracts from it",
                     mark(a),
                     mark(b)
@@ -311,20 +313,19 @@ fn same_total(scene: &Scene, tales: &mut Vec<Tale>) {
     }
 }
 
-/// A lock that was taken too often to have been free, or released too often: told by how often that
-/// was.
-fn lock_counts(these: &[usize], others: usize, up: bool) -> Option<Tale> {
+/// A lock that was taken too often to have been free, or released too often, with the counts.
+fn lock_counts(these: &[usize], others: usize, up: bool) -> Option<Draft> {
     let &last = these.last()?;
     let n = these.len();
     if up {
         let before = these[..n - 1].last()?;
-        return Some(Tale::new(format!(
+        return Some(Draft::new(format!(
             "{} got the lock while it was held: when it returned, the lock had been taken {n} times, the time before by {}, and only {others} releases had been called",
             mark(last),
             mark(*before)
         )));
     }
-    Some(Tale::new(format!(
+    Some(Draft::new(format!(
         "{} released the lock while it was free: when it returned, the lock had been released {n} times, and only {others} acquires had been called",
         mark(last)
     )))
@@ -335,7 +336,7 @@ struct Bounds<'a> {
     r: usize,
     from: From,
     base: i128,
-    /// Before whose call that is.
+    /// The operation before whose call that is.
     whom: &'static str,
     /// Certainly in between, or perhaps.
     must: Vec<usize>,
@@ -395,7 +396,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// It needs at least `low`, and there is less.
-    fn too_much(&self, low: i128) -> Option<Tale> {
+    fn too_much(&self, low: i128) -> Option<Draft> {
         let (added, taken) = words(self.scene.family);
         let ups = self.some(&self.may, true);
         let most = self.base + self.sum(&ups);
@@ -421,11 +422,11 @@ impl<'a> Bounds<'a> {
             }
             _ => format!(", and {}", self.came_before(&downs, taken)),
         };
-        Some(Tale::new(text).with(ups).with(downs))
+        Some(Draft::new(text).with(ups).with(downs))
     }
 
     /// It needs at most `high`, and there is more.
-    fn too_little(&self, high: i128) -> Option<Tale> {
+    fn too_little(&self, high: i128) -> Option<Draft> {
         let (added, taken) = words(self.scene.family);
         let downs = self.some(&self.may, false);
         let least = self.base + self.sum(&downs);
@@ -435,9 +436,9 @@ impl<'a> Bounds<'a> {
             return None;
         }
         // That there was nothing at the start makes nothing more.
-        let is_told = self.base != 0 || ups.is_empty() || self.scene.family == Family::Counter;
-        let is_told = is_told || self.from.anchor().is_some();
-        let mut clauses: Vec<String> = is_told.then(|| self.base()).into_iter().collect();
+        let is_explained = self.base != 0 || ups.is_empty() || self.scene.family == Family::Counter;
+        let is_explained = is_explained || self.from.anchor().is_some();
+        let mut clauses: Vec<String> = is_explained.then(|| self.base()).into_iter().collect();
         match ups.len() {
             0 => {}
             n if n > NAMED => {
@@ -454,10 +455,11 @@ impl<'a> Bounds<'a> {
         });
         let (r, bound) = (mark(self.r), self.bound(least, false));
         let text = format!("{r} is impossible: {bound}: {}", clauses.join(", and "));
-        Some(Tale::new(text).with(ups).with(downs))
+        Some(Draft::new(text).with(ups).with(downs))
     }
 
-    /// What certainly came before the one that is wrong, and after where counting starts.
+    /// The phrase for what certainly came before the faulty operation, and after the start of the
+    /// count.
     fn came_before(&self, some: &[usize], done: &str) -> String {
         match self.from {
             From::Start => format!("{} had returned before it was called", marks(some)),
@@ -472,7 +474,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// What can be at most, or at least.
+    /// The largest, or the smallest, possible amount.
     fn bound(&self, n: i128, most: bool) -> String {
         let at = if most { "at most" } else { "at least" };
         match self.scene.family {

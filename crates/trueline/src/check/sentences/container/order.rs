@@ -1,14 +1,14 @@
-//! Values that came out although others whose turn comes first were inside.
+//! Values that were removed although others whose turn comes first were inside.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, short, values, was};
+use crate::check::sentences::{Draft, and, mark, marks, short, values, was};
 use crate::spec::Turn;
 use crate::spec::vocabulary::{Act, End, Family};
 use crate::value::Value;
 
 impl<'a> Container<'a> {
     /// A value came out although others that come first were inside.
-    pub(super) fn overtakes(&self, place: usize, end: End, value: &Value) -> Option<Tale> {
+    pub(super) fn overtakes(&self, place: usize, end: End, value: &Value) -> Option<Draft> {
         let nearest = match self.scene.family {
             Family::Queue { nearest } => nearest,
             Family::Relaxed { passes, .. } => passes? + 1,
@@ -30,8 +30,8 @@ impl<'a> Container<'a> {
             x.value != value
                 && self.is_ahead(x, v, end)
                 && x.to >= to
-                // What went in before it is inside when it comes out; what went in later must have
-                // done so before.
+                // A value that was inserted earlier is inside at the removal; one that was inserted
+                // later must have been inserted before the removal.
                 && (x.from <= from || (by_order && !is_later(x)))
         };
         let ahead: Vec<_> = self.known.iter().filter(fits).collect();
@@ -71,7 +71,7 @@ impl<'a> Container<'a> {
                 values(&all),
                 was(all.len())
             );
-            return Some(Tale::new(text).with(v.insert));
+            return Some(Draft::new(text).with(v.insert));
         }
         let mut clauses = Vec::new();
         for later in [false, true] {
@@ -125,12 +125,12 @@ impl<'a> Container<'a> {
             }
         };
         let text = format!("{r} {how}: {}{bound}", clauses.join(", and "));
-        Some(Tale::new(text).with(v.insert))
+        Some(Draft::new(text).with(v.insert))
     }
 
-    /// A queue gave out a value that went in more than once, although another one was ahead of each
-    /// of it that can have come out.
-    pub(super) fn passed_by_any(&self, place: usize) -> Option<Tale> {
+    /// A queue returned a value that was inserted more than once, although another value was ahead
+    /// of each copy that can have been removed.
+    pub(super) fn passed_by_any(&self, place: usize) -> Option<Draft> {
         let actor = &self.scene.cast[place];
         let (Act::Remove(_, value) | Act::Peek(_, value), Family::Queue { nearest: 1 }, true) =
             (&actor.act, self.scene.family, actor.is_certain())
@@ -170,11 +170,11 @@ impl<'a> Container<'a> {
             _ => format!("overtook {x_value}"),
         };
         let text = format!("{} {how}: {}", mark(place), clauses.join(", and "));
-        Some(Tale::new(text).with(inserts))
+        Some(Draft::new(text).with(inserts))
     }
 
     /// A priority queue gave out a value while at each moment a higher one was inside.
-    fn covered(&self, place: usize, v: &Known<'_>, from: u32, to: u32, end: End) -> Option<Tale> {
+    fn covered(&self, place: usize, v: &Known<'_>, from: u32, to: u32, end: End) -> Option<Draft> {
         let size = match self.turn()? {
             Turn::Smallest => "smaller",
             Turn::Largest => "larger",
@@ -191,7 +191,7 @@ impl<'a> Container<'a> {
             _ => "its call".into(),
         };
         Some(
-            Tale::new(format!(
+            Draft::new(format!(
                 "{} is impossible: at every moment from {since} to its return at least one of the {size} {} was in the {noun}: {}",
                 mark(place),
                 values(&all),
@@ -201,8 +201,8 @@ impl<'a> Container<'a> {
         )
     }
 
-    /// Whether the first value comes out at this end before the second, if both are inside; by
-    /// which operations that is certain.
+    /// Whether the first value is removed at this end before the second, if both are inside; with
+    /// the operations that prove it.
     fn is_ahead(&self, x: &Known<'_>, v: &Known<'_>, end: End) -> bool {
         let in_order = |first: &Known<'_>, then: &Known<'_>| match (first.insert, then.insert) {
             (None, None) => first.place < then.place,

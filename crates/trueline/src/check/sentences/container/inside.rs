@@ -1,21 +1,21 @@
-//! What is certainly inside, and 'empty' that was told meanwhile. A value is certainly inside from
-//! the return of its insertion to the call of its first removal, unless a removal of unknown
+//! Values that are certainly inside, and 'empty' results meanwhile. A value is certainly inside
+//! from the return of its insertion to the call of its first removal, unless a removal of unknown
 //! outcome took it.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, marks, short, values, was};
+use crate::check::sentences::{Draft, and, mark, marks, short, values, was};
 use crate::spec::vocabulary::Family;
 use crate::value::Value;
 
 impl<'a> Container<'a> {
-    /// 'Empty' was told while something was inside.
-    pub(super) fn not_empty(&self, place: usize) -> Option<Tale> {
+    /// 'Empty' was returned while a value was inside.
+    pub(super) fn not_empty(&self, place: usize) -> Option<Draft> {
         let (noun, ..) = self.nouns();
         let (from, to) = (self.call(place), self.returned(place));
         let r = mark(place);
         if let Some((inside, takers)) = self.throughout(from, to, 1, |_| true) {
             let all: Vec<&Value> = inside.iter().map(|k| k.value).collect();
-            return Some(Tale::new(format!(
+            return Some(Draft::new(format!(
                 "{r} found the {noun} empty, but {} {} in it: {}{}",
                 values(&all),
                 was(all.len()),
@@ -26,7 +26,7 @@ impl<'a> Container<'a> {
         let cover = self.cover(from, to, |_| true)?;
         let all: Vec<&Value> = cover.iter().map(|k| k.value).collect();
         let stays: Vec<String> = cover.iter().map(|k| self.stay(k)).collect();
-        Some(Tale::new(format!(
+        Some(Draft::new(format!(
             "{r} found the {noun} empty, but at every moment from its call to its return at least one of {} was in it: {}{}",
             values(&all),
             and(&stays),
@@ -34,7 +34,7 @@ impl<'a> Container<'a> {
         )))
     }
 
-    /// What a relaxation does not allow.
+    /// The result that a relaxation does not allow.
     fn may_skip(&self) -> &'static str {
         match self.scene.family {
             Family::Relaxed { .. } => {
@@ -44,8 +44,8 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// So many more values are inside from one rank to another than open removals can have taken;
-    /// the values and these.
+    /// From one rank to another, this many more values are inside than open removals can have
+    /// taken; returns the values and the removals.
     pub(super) fn throughout(
         &self,
         from: u32,
@@ -57,9 +57,9 @@ impl<'a> Container<'a> {
         self.enough(inside.collect(), to, more)
     }
 
-    /// So many of these values that are inside as are certainly there whatever open removals took,
-    /// and these removals. What left later, by a known operation, was not taken by one of unknown
-    /// outcome.
+    /// This many of the values inside that are certainly there whatever open removals took, and
+    /// these removals. A removal of unknown outcome did not take a value that a known operation
+    /// removed later.
     pub(super) fn enough<'k>(
         &self,
         inside: Vec<&'k Known<'a>>,
@@ -78,7 +78,8 @@ impl<'a> Container<'a> {
         (chosen.len() == more + takers.len()).then_some((chosen, takers))
     }
 
-    /// Values of which one is certainly inside at every moment between two ranks: the fewest.
+    /// The fewest values such that one of them is certainly inside at every moment between two
+    /// ranks.
     pub(super) fn cover(
         &self,
         from: u32,
@@ -89,7 +90,7 @@ impl<'a> Container<'a> {
         let mut slot = from;
         let mut chosen = Vec::new();
         while slot < to {
-            // What left by a known operation was not taken by one of unknown outcome.
+            // A removal of unknown outcome did not take a value that a known operation removed.
             let fits = |k: &&Known<'_>| fits(k) && (stays || k.removal.is_some());
             let inside = self.known.iter().filter(fits).filter(|k| k.from <= slot && k.to > slot);
             let longest = inside.max_by_key(|k| k.to)?;
@@ -99,8 +100,8 @@ impl<'a> Container<'a> {
         Some(chosen)
     }
 
-    /// What is told of values that are inside all the time:
-    /// `.. had returned before it was called, and ..`.
+    /// The phrase about values that are inside all the time: `.. had returned before it was called,
+    /// and ..`.
     pub(super) fn presence(&self, inside: &[&Known<'_>], takers: &[usize]) -> String {
         let inserts: Vec<usize> = inside.iter().filter_map(|k| k.insert).collect();
         let initial: Vec<&Value> =
@@ -117,7 +118,7 @@ impl<'a> Container<'a> {
         clauses.join(", and ")
     }
 
-    /// What is told of how values did not leave before `whom` returned.
+    /// The phrase that says how values did not leave before `whom` returned.
     pub(super) fn absence(
         &self,
         inside: &[&Known<'_>],
@@ -170,8 +171,8 @@ impl<'a> Container<'a> {
         and(&clauses)
     }
 
-    /// When and why a value is inside during a removal:
-    /// `a from the return of .. to the call of ..`.
+    /// The phrase that says when and why a value is inside during a removal: `a from the return of
+    /// .. to the call of ..`.
     pub(super) fn stay(&self, known: &Known<'_>) -> String {
         let value = short(known.value);
         let from = match known.insert {

@@ -1,15 +1,16 @@
-//! What came out of a container without having gone in, or more often than it went in, or was seen
-//! when it was gone. These rules count, so that they hold whatever the values are.
+//! Values that were removed from a container without being inserted, or more often than they were
+//! inserted, or were seen after they were gone. These rules count, so they hold for repeated
+//! values, too.
 
 use super::Container;
-use crate::check::tell::{Tale, mark, marks, short, times};
+use crate::check::sentences::{Draft, mark, marks, short, times};
 use crate::history::PENDING;
 use crate::spec::vocabulary::Family;
 use crate::value::Value;
 
 impl<'a> Container<'a> {
     /// Something came out that was not put in before.
-    pub(super) fn never_inserted(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn never_inserted(&self, drafts: &mut Vec<Draft>) {
         let (noun, inserted, _) = self.nouns();
         for &value in &self.order {
             let life = &self.lives[value];
@@ -23,7 +24,7 @@ impl<'a> Container<'a> {
                     continue;
                 }
                 let r = mark(r);
-                tales.push(Tale::new(match life.inserts.as_slice() {
+                drafts.push(Draft::new(match life.inserts.as_slice() {
                     [] if !self.scene.complete => {
                         format!("{r} is impossible: {value} was not {inserted}, or had left already")
                     }
@@ -49,7 +50,7 @@ impl<'a> Container<'a> {
     }
 
     /// A value came out more often than it went in.
-    pub(super) fn too_often(&self, tales: &mut Vec<Tale>) {
+    pub(super) fn too_often(&self, drafts: &mut Vec<Draft>) {
         let Some(each) = self.at_most_each().filter(|_| self.scene.complete) else { return };
         let (noun, inserted, removed) = self.nouns();
         for &value in &self.order {
@@ -80,13 +81,13 @@ impl<'a> Container<'a> {
             if each > 1 {
                 text += &at_most(noun, each);
             }
-            tales.push(Tale::new(text));
+            drafts.push(Draft::new(text));
         }
     }
 
-    /// A value had come out more often than it can have gone in by then: what went in later does
-    /// not count.
-    pub(super) fn too_early(&self, tales: &mut Vec<Tale>) {
+    /// A value had been removed more often than it can have been inserted by then: later insertions
+    /// do not count.
+    pub(super) fn too_early(&self, drafts: &mut Vec<Draft>) {
         let Some(each) = self.at_most_each().filter(|_| self.scene.complete) else { return };
         let (noun, inserted, removed) = self.nouns();
         for &value in &self.order {
@@ -126,13 +127,13 @@ impl<'a> Container<'a> {
                 if each > 1 {
                     text += &at_most(noun, each);
                 }
-                tales.push(Tale::new(text));
+                drafts.push(Draft::new(text));
                 break;
             }
         }
     }
 
-    /// How often one value that went in may come out; `None` where that is not bounded.
+    /// How often one inserted value may be removed; `None` if that is unbounded.
     fn at_most_each(&self) -> Option<usize> {
         match self.scene.family {
             Family::StutteringQueue(j) => Some(j as usize),
@@ -141,8 +142,8 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// A value was seen after each of it that can have gone in had come out.
-    pub(super) fn gone(&self, tales: &mut Vec<Tale>) {
+    /// A value was seen after each possible copy of it had been removed.
+    pub(super) fn gone(&self, drafts: &mut Vec<Draft>) {
         let once = match self.scene.family {
             Family::StutteringQueue(_) | Family::Relaxed { .. } => false,
             _ => self.scene.complete,
@@ -183,7 +184,7 @@ impl<'a> Container<'a> {
                         format!("only {} can have {inserted} it before it returned", marks(some))
                     }
                 });
-                tales.push(Tale::new(format!(
+                drafts.push(Draft::new(format!(
                     "{} found {}, which was gone: {}",
                     mark(r),
                     short(value),

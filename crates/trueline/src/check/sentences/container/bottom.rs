@@ -1,22 +1,22 @@
 //! Stacks in which no value can have been the lowest.
 
 use super::{Container, Known};
-use crate::check::tell::{Tale, and, mark, short, values};
+use crate::check::sentences::{Draft, and, mark, short, values};
 use crate::value::Value;
 
 impl<'a> Container<'a> {
-    /// Values of which one is always in a stack, and none of which can have gone in first and come
-    /// out last.
+    /// Values of which one is always in a stack, and none of which can have been pushed first and
+    /// popped last.
     ///
-    /// The stack holds at least one of them from the first push to the last pop. The one that went
-    /// in first stays until it is the only one, so it comes out last.
-    pub(super) fn no_bottom(&self) -> Option<Tale> {
+    /// The stack contains at least one of them from the first push to the last pop. The one that
+    /// was pushed first stays until it is the only one, so it is popped last.
+    pub(super) fn no_bottom(&self) -> Option<Draft> {
         if !self.takes.is_empty() || !self.initial.is_empty() || self.known.len() > 64 {
             return None;
         }
         let all: Vec<usize> = (0..self.known.len()).collect();
         let mut set = self.bottomless(all)?;
-        // Leave out what is not needed.
+        // Leave out values that are not needed.
         let mut at = 0;
         while at < set.len() {
             let mut fewer = set.clone();
@@ -35,7 +35,7 @@ impl<'a> Container<'a> {
         let stays =
             set.iter().flat_map(|&k| [self.known[k].insert, self.known[k].removal]).flatten();
         Some(
-            Tale::new(format!(
+            Draft::new(format!(
                 "From the first of their pushes to the last of their pops at least one of {} was in the stack, so one of them was pushed first and popped last, but none can have been: {}",
                 values(&all),
                 and(&reasons)
@@ -71,7 +71,7 @@ impl<'a> Container<'a> {
         None
     }
 
-    /// Some of these values, of which one is always inside and none can be the lowest.
+    /// Some of these values, one of which is always inside and none of which can be the lowest.
     fn bottomless(&self, set: Vec<usize>) -> Option<Vec<usize>> {
         let mut set: Vec<usize> =
             set.into_iter().filter(|&k| self.known[k].from < self.known[k].to).collect();

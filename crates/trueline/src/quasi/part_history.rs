@@ -1,7 +1,7 @@
-//! One part of a history as additions to and removals from a container, values as numbers.
+//! One part of a history as additions to and removals from a container, with values as numbers.
 //!
-//! All that the checkers of this module see. Equal values have equal numbers; in a priority queue
-//! the larger number leaves first.
+//! The checkers of this module see nothing else. Equal values have equal numbers; in a priority
+//! queue the larger number leaves first.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -10,7 +10,7 @@ use crate::spec::subject::{Claim, Recorded, Subject};
 use crate::spec::{Action, Items, Kind};
 use crate::value::Value;
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Act {
     /// Adds a value.
@@ -34,24 +34,24 @@ pub(crate) struct Word {
 
 /// A part of a history.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
+pub(crate) struct PartHistory {
     pub(crate) kind: Kind,
-    /// What the container holds at first: oldest first.
+    /// The initial values of the container, oldest first.
     pub(crate) initial: Vec<u32>,
     /// Sorted by call.
     pub(crate) words: Vec<Word>,
-    /// What the numbers stand for.
+    /// The values behind the numbers.
     pub(crate) values: Vec<Value>,
 }
 
-impl Words {
-    /// The operations at these indices, all of them of one part. The error names an operation that
-    /// neither adds nor removes.
+impl PartHistory {
+    /// The operations at these indices, all of one part. An error names an operation that neither
+    /// adds nor removes.
     pub(crate) fn new(
         subject: &Subject<'_>,
         claim: &Claim,
         indices: &[u32],
-    ) -> Result<Words, (u32, String)> {
+    ) -> Result<PartHistory, (u32, String)> {
         let kind = claim.kind;
         if !is_container(kind) {
             return Err((0, format!("a {kind} has no removals to be late")));
@@ -97,7 +97,7 @@ impl Words {
                 }
             }
         }
-        Ok(Words { kind, initial, words, values })
+        Ok(PartHistory { kind, initial, words, values })
     }
 
     /// Whether a value is added twice.
@@ -116,20 +116,20 @@ impl Words {
     }
 
     /// The same container with these operations.
-    pub(crate) fn with(&self, words: Vec<Word>) -> Words {
-        Words { words, initial: self.initial.clone(), values: self.values.clone(), ..*self }
+    pub(crate) fn with(&self, words: Vec<Word>) -> PartHistory {
+        PartHistory { words, initial: self.initial.clone(), values: self.values.clone(), ..*self }
     }
 }
 
-/// True where a kind of object is a container.
+/// Whether a kind of object is a container.
 pub(super) fn is_container(kind: Kind) -> bool {
     matches!(kind, Kind::Queue | Kind::Stack | Kind::PriorityQueue | Kind::MinPriorityQueue)
 }
 
-/// The strict container of the kind. What is inside a priority queue is ascending, so that equal
-/// contents are equal.
-impl Words {
-    /// What is inside at first.
+/// The strict container of the kind. The contents of a priority queue are ascending, so that equal
+/// contents are equal values.
+impl PartHistory {
+    /// The initial contents.
     pub(crate) fn contents(&self) -> Items<u32> {
         let mut contents = Items::default();
         self.initial.iter().for_each(|&value| self.add(&mut contents, value));
@@ -160,7 +160,7 @@ impl Words {
         first.iter().chain(last.iter().rev()).copied()
     }
 
-    /// Performs an operation with a known result; false where it is not legal.
+    /// Performs an operation with a known result; returns false if it is not legal.
     pub(crate) fn apply(&self, contents: &mut Items<u32>, act: Act) -> bool {
         match act {
             Act::Add(value) => {

@@ -1,21 +1,22 @@
-//! Who holds a lock that its owner may take again.
+//! Locks that their owner may take again: who holds them.
 //!
 //! The lock is free initially. An owner holds it as long as it has taken it more often than it has
-//! released it. What returned before some moment has certainly happened by then, and what was
-//! called before it may have; so an owner certainly holds the lock at a moment where it has taken
-//! it more often than it can have released it. **The rules**: no owner releases more often than it
-//! can have taken the lock, and nobody else takes it while an owner certainly holds it.
+//! released it. An operation that returned before some moment has certainly happened by then, and
+//! one that was called before it may have. So an owner certainly holds the lock at a moment when it
+//! has taken it more often than it can have released it. **The rules**: no owner releases more
+//! often than it can have taken the lock, and no other owner takes it while an owner certainly
+//! holds it.
 //!
 //! Cost: O(n^2) for n operations.
 
-use super::{Scene, Tale, mark, marks, short};
+use super::{Draft, Scene, mark, marks, short};
 use crate::spec::vocabulary::Act;
 use crate::value::Value;
 
-/// So many operations are named at most, of each kind.
+/// At most this many operations of each kind are named.
 const NAMED: usize = 6;
 
-pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
+pub(super) fn drafts(scene: &Scene) -> Vec<Draft> {
     let mut owners: Vec<&Value> = Vec::new();
     for actor in &scene.cast {
         if let Act::Owned(owner, _) = &actor.act
@@ -24,19 +25,19 @@ pub(super) fn tales(scene: &Scene) -> Vec<Tale> {
             owners.push(owner);
         }
     }
-    let mut tales: Vec<Tale> =
+    let mut drafts: Vec<Draft> =
         owners.iter().filter_map(|owner| released_too_often(scene, owner)).collect();
-    if tales.is_empty() {
+    if drafts.is_empty() {
         let taken = (0..scene.cast.len()).filter_map(|r| taken_from_another(scene, &owners, r));
-        tales.extend(taken.take(NAMED));
+        drafts.extend(taken.take(NAMED));
     }
-    if tales.is_empty() {
-        tales.extend(held_by_two(scene, &owners));
+    if drafts.is_empty() {
+        drafts.extend(held_by_two(scene, &owners));
     }
-    tales
+    drafts
 }
 
-/// What takes (releases) the lock for this owner, by call.
+/// The operations that take (release) the lock for this owner, by call.
 fn changes<'a>(
     scene: &'a Scene,
     owner: &'a Value,
@@ -53,7 +54,7 @@ fn only(places: &[usize]) -> String {
     if places.is_empty() { "nothing".into() } else { format!("only {}", marks(places)) }
 }
 
-fn released_too_often(scene: &Scene, owner: &Value) -> Option<Tale> {
+fn released_too_often(scene: &Scene, owner: &Value) -> Option<Draft> {
     let cast = &scene.cast;
     let mut all: Vec<usize> =
         changes(scene, owner, false).filter(|&p| cast[p].is_certain()).collect();
@@ -72,7 +73,7 @@ fn released_too_often(scene: &Scene, owner: &Value) -> Option<Tale> {
             _ => ("all ", "all of them"),
         };
         let owner = short(owner);
-        return Some(Tale::new(format!(
+        return Some(Draft::new(format!(
             "{} cannot {both}have released the lock for {owner}: it is free initially, and {} can have taken it for {owner} before {when} had returned",
             marks(&these),
             only(&by)
@@ -81,7 +82,7 @@ fn released_too_often(scene: &Scene, owner: &Value) -> Option<Tale> {
     None
 }
 
-fn taken_from_another(scene: &Scene, owners: &[&Value], r: usize) -> Option<Tale> {
+fn taken_from_another(scene: &Scene, owners: &[&Value], r: usize) -> Option<Draft> {
     let cast = &scene.cast;
     let (Act::Owned(own, true), true) = (&cast[r].act, cast[r].is_certain()) else { return None };
     for other in owners.iter().filter(|other| **other != own) {
@@ -96,7 +97,7 @@ fn taken_from_another(scene: &Scene, owners: &[&Value], r: usize) -> Option<Tale
         // One more than can have been released.
         let these = &before[before.len() - released.len() - 1..];
         let other = short(other);
-        return Some(Tale::new(format!(
+        return Some(Draft::new(format!(
             "{} got the lock while {other} held it: {} had returned before it was called, and {} can have released it for {other} before it returned",
             mark(r),
             marks(these),
@@ -106,7 +107,7 @@ fn taken_from_another(scene: &Scene, owners: &[&Value], r: usize) -> Option<Tale
     None
 }
 
-fn held_by_two(scene: &Scene, owners: &[&Value]) -> Option<Tale> {
+fn held_by_two(scene: &Scene, owners: &[&Value]) -> Option<Draft> {
     let cast = &scene.cast;
     let mut ends: Vec<usize> = (0..cast.len())
         .filter(|&p| matches!(cast[p].act, Act::Owned(_, true)) && cast[p].is_certain())
@@ -128,7 +129,7 @@ fn held_by_two(scene: &Scene, owners: &[&Value]) -> Option<Tale> {
         let [(a, takes_a, gives_a), (b, takes_b, gives_b), ..] = holders.as_slice() else {
             continue;
         };
-        return Some(Tale::new(format!(
+        return Some(Draft::new(format!(
             "{a} and {b} would both hold the lock at the return of {}: {} had taken it for {a}, {} can have released it for {a}, {} had taken it for {b}, and {} can have released it for {b}",
             mark(last),
             marks(takes_a),
