@@ -373,6 +373,14 @@ pub(super) fn constant_values(
     let scalar = |ty: &Ty, expr: &Expr| -> Parsed<Option<i32>> {
         let value = match &expr.kind {
             ExprKind::None | ExprKind::Null => types.nothing(ty),
+            _ if types.has_data(ty) => {
+                if types.number(expr).is_ok() {
+                    let message = format!("values of {} have no names", types.show(ty));
+                    return Err(Diagnostic::new(expr.span, message)
+                        .help("a variable of a `data` type begins as `none`"));
+                }
+                None
+            }
             ExprKind::Name(name) if matches!(ty, Ty::Enum(_) | Ty::Optional(_)) => {
                 let of = match ty {
                     Ty::Optional(of) => &**of,

@@ -201,6 +201,13 @@ fn what_tells_values_apart_is_refused() {
     refused("X = v", "local o: Other; if v == o { X = v }", compared, both);
     let names = "values of Value have no names";
     refused("procs 2", "role writer 1 { write(1) }", names, "write `_`: any of them");
+    let (none, first) =
+        ("values of Value? have no names", "a variable of a `data` type begins as `none`");
+    refused("X: Value?", "X: Value? = 1", none, first);
+    refused("op write", "local kept: Value? = 1 op write", none, first);
+    refused("[Value?; 2]", "[Value?; 2] = [none, 1]", none, first);
+    let found = "expected Value?, found the number 1";
+    refused("state x: Value?", "state x: Value? = 1", found, needed);
     let spec = "{ state x: Value? write(v) { x = v } read() { return x } }";
     let plain = "give the operations a range of numbers: `type Value = 1..2`";
     let init = "`init` is one of the numbers, not of a `data` type";
