@@ -235,12 +235,12 @@ impl<'m> Symmetry<'m> {
             }
         }
         for &(from, end) in &self.data {
-            for name in from..end {
-                if given[name] == 0 {
+            for (name, new) in (from..end).zip(&mut given[from..end]) {
+                if *new == 0 {
                     met[from] += 1;
-                    given[name] = met[from];
+                    *new = met[from];
                 }
-                to[name] = from as u8 + given[name] - 1;
+                to[name] = from as u8 + *new - 1;
             }
         }
         to

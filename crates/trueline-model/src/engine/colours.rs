@@ -15,6 +15,9 @@ use super::canonical::{Symmetry, each_cell};
 use super::heap::{Walk, performed};
 use super::layout::{ByProcess, References};
 
+/// What stands for an id, and for a value of the type that begins with a number.
+type Shown<'s> = (&'s dyn Fn(i32) -> u64, &'s dyn Fn(usize, i32) -> u64);
+
 impl Symmetry<'_> {
     /// What can be said of each process without names.
     pub(super) fn colours(&mut self, frame: &[i32]) -> Vec<u64> {
@@ -112,7 +115,7 @@ impl Symmetry<'_> {
         frame: &[i32],
         p: usize,
         shared: &Walk,
-        (pid, datum): (&dyn Fn(i32) -> u64, &dyn Fn(usize, i32) -> u64),
+        (pid, datum): Shown,
         hash: &mut impl Hasher,
     ) {
         let layout = &self.machine.layout;

@@ -75,7 +75,7 @@ impl Writer {
             add((one, format!("if t == {value} {{ $r = a }} else {{")), &mut spec);
         }
         if let Some(callee) = callee.filter(|_| self.dice.below(2) == 0) {
-            add((format!("t = p(t)"), callee.called(&format!("{prefix}t"), "t")), &mut rest);
+            add(("t = p(t)".to_string(), callee.called(&format!("{prefix}t"), "t")), &mut rest);
         }
         for _ in 0..self.dice.below(2) {
             add(self.statement("t", "a"), &mut rest);

@@ -19,6 +19,7 @@ pub fn opaque(seed: u64) -> String {
         owner: dice.below(3) == 0,
         nodes: dice.below(3) == 0,
         kept: dice.below(3) == 0,
+        names: 0,
         dice: Rng::new(seed ^ 0x5eed),
     };
     let length = if three || operations == 2 { 2 } else { 3 };
@@ -58,6 +59,8 @@ struct Writer {
     owner: bool,
     nodes: bool,
     kept: bool,
+    /// How many variables were given names.
+    names: u32,
 }
 
 impl Writer {
@@ -89,6 +92,8 @@ impl Writer {
         let shared = self.one_of(&["x", "y"]);
         let local = self.one_of(&["r", "s"]);
         let value = self.one_of(&[given, given, "r", "s", "none"]);
+        self.names += 1;
+        let number = self.names;
         match self.dice.below(if depth > 0 { 13 } else { 9 }) {
             0 => same(format!("{local} = {shared}")),
             1 | 2 => same(format!("{shared} = {value}")),
@@ -110,7 +115,7 @@ impl Writer {
             6 if self.hazards => match (self.owner, self.dice.below(3)) {
                 (true, 0) => (
                     format!(
-                        "local w{depth}: pid = o; if w{depth} != null {{ {local} = H[w{depth}] }}"
+                        "local w{number}: pid = o; if w{number} != null {{ {local} = H[w{number}] }}"
                     ),
                     format!("if o != null {{ {local} = H[o] }}"),
                 ),

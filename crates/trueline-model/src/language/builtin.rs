@@ -257,8 +257,10 @@ struct Bridge {
     /// By operation and arguments, the cached answers.
     meanings: Mutex<Meanings>,
     /// By state and renaming: the state in which values have other names.
-    renamed: Mutex<HashMap<(i32, Box<[u8]>), i32, FixedState>>,
+    renamed: Mutex<RenamedStates>,
 }
+
+type RenamedStates = HashMap<(i32, Box<[u8]>), i32, FixedState>;
 
 type Meanings = HashMap<(OpId, Box<[i32]>), Arc<[Meaning]>, FixedState>;
 
@@ -441,7 +443,7 @@ impl SpecMachine for Bridge {
         let processes = self.types.processes;
         match to.iter().enumerate().skip(processes).all(|(at, name)| at == usize::from(*name)) {
             true => state.into(),
-            false => [self.renamed(state[0], &to)].into(),
+            false => [self.renamed(state[0], to)].into(),
         }
     }
 
