@@ -262,7 +262,7 @@ impl Compiler<'_> {
     fn domain(&self, ty: &Ty) -> Option<(i32, i32)> {
         match ty {
             Ty::Int { lo, hi } => Some((*lo, *hi)),
-            Ty::Optional(_) | Ty::Pid | Ty::Bool | Ty::Enum(_) => {
+            Ty::Optional(_) | Ty::Pid | Ty::Bool | Ty::Enum(_) | Ty::Data(_) => {
                 let scalar = self.types.scalar(ty);
                 Some((scalar.lo, scalar.hi))
             }
