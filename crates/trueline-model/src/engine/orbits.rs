@@ -9,7 +9,7 @@ use super::canonical::Symmetry;
 use super::layout::Frame;
 use super::scratch::Scratch;
 use super::spec_sets::{Cache, EMPTY, Permutation, SpecSets};
-use super::step::{Machine, Outcome};
+use super::step::{Ended, Machine};
 use crate::language::{Model, Semantics};
 use crate::program::Points;
 use crate::{generate, library};
@@ -91,7 +91,7 @@ fn step(machine: &Machine, frame: &Frame, dice: &mut Rng) -> Option<Scratch> {
     for process in 0..machine.layout.processes {
         machine.begin(&mut scratch, false);
         loop {
-            if machine.step(frame, process, &mut scratch) == Outcome::Moved {
+            if machine.step(frame, process, &mut scratch) == Ended::Moved {
                 all.push(scratch.clone());
             }
             if !scratch.advance() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use trueline::{Budget, rng};
-use trueline_model::engine::{Options, Reason, Report, Verdict, verify};
+use trueline_model::engine::{Counterexample, Counts, Options, Outcome, Reason, Verdict, verify};
 use trueline_model::interpret::{self, Naive, search_naively};
 use trueline_model::{Model, Semantics, generate, library};
 
@@ -25,24 +25,28 @@ fn read(source: &str) -> Model {
 }
 
 /// What came of the search; a counterexample is one for the interpreter, too.
-fn decide(model: &Model, options: &Options, about: &str) -> (Option<bool>, Report) {
+fn decide(
+    model: &Model,
+    options: &Options,
+    about: &str,
+) -> (Option<bool>, Outcome<Counterexample, Counts>) {
     let program = Arc::new(model.compile(Semantics::Default, false).unwrap());
     let report = verify(&program, options, &Budget::unlimited());
     let holds = match &report.verdict {
-        Verdict::Verified => Some(true),
+        Verdict::Holds => Some(true),
         Verdict::Violation(found) => {
             interpret::replay(model, Semantics::Default, &program, found)
                 .unwrap_or_else(|why| panic!("{about}: {why}\n{}", model.source()));
             Some(false)
         }
         // The heap is full.
-        Verdict::Unknown(_) => None,
-        other => panic!("{about}: {other:?}"),
+        Verdict::Undecided(why) if why.message.contains("is full") => None,
+        Verdict::Undecided(why) => panic!("{about}: {why:?}"),
     };
     (holds, report)
 }
 
-fn length(report: &Report) -> Option<usize> {
+fn length(report: &Outcome<Counterexample, Counts>) -> Option<usize> {
     match &report.verdict {
         Verdict::Violation(found) => Some(found.trace.steps.len()),
         _ => None,
@@ -75,13 +79,16 @@ fn opaque_values_decide_as_plain_ones_with_fewer_states() {
                 assert_eq!(length(&report), length(&bare), "{about}\n{source}");
             }
             if !options.symmetry && holds == Some(true) {
-                assert_eq!(report.states, bare.states, "{about}: nothing is exchanged\n{source}");
+                assert_eq!(
+                    report.counts.states, bare.counts.states,
+                    "{about}: nothing is exchanged\n{source}"
+                );
             }
             if switches == 1 && holds == Some(true) {
-                assert!(report.states <= bare.states, "{about}\n{source}");
-                fewer += u64::from(report.states < bare.states);
-                with += report.states;
-                without += bare.states;
+                assert!(report.counts.states <= bare.counts.states, "{about}\n{source}");
+                fewer += u64::from(report.counts.states < bare.counts.states);
+                with += report.counts.states;
+                without += bare.counts.states;
                 verified += 1;
             }
             violations += u64::from(switches == 1 && holds == Some(false));
@@ -148,9 +155,9 @@ fn models_of_the_library_decide_the_same_with_opaque_values() {
             let (holds, report) = decide(&opaque, &options, &about);
             let (expected, bare) = decide(&plain, &options, &about);
             assert_eq!(holds, expected, "{about}");
-            println!("{about}: {} of {} states", report.states, bare.states);
+            println!("{about}: {} of {} states", report.counts.states, bare.counts.states);
             if holds == Some(true) {
-                assert!(report.states < bare.states, "{about}");
+                assert!(report.counts.states < bare.counts.states, "{about}");
             }
         }
     }

@@ -27,9 +27,9 @@ fn decide(source: &str) -> (bool, u64, u64) {
             ..Options::plain()
         };
         let report = verify(&program, &options, &Budget::unlimited());
-        states.push(report.states);
+        states.push(report.counts.states);
         let holds = match &report.verdict {
-            Verdict::Verified => true,
+            Verdict::Holds => true,
             Verdict::Violation(found) => {
                 interpret::replay(&model, Semantics::Default, &program, found)
                     .unwrap_or_else(|why| panic!("switches {switches}: {why}\n{source}"));
