@@ -50,6 +50,7 @@ pub const ALL: &[BuiltIn] = built_in![
     "semiqueue",
     "shann-queue",
     "snzi",
+    "snzi-tree",
     "striped-counter",
     "stuttering-queue",
     "ticket-lock",

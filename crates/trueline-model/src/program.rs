@@ -59,6 +59,18 @@ pub const MOST_PROCESSES: usize = 15;
 /// More nodes of a type cannot be checked: their names are bits of a `u64`.
 pub const MOST_NODES: usize = 63;
 
+/// More processes and data values together than this cannot be checked: their classes are four bits.
+pub const MOST_NAMES: usize = 16;
+
+/// A data value renamed. `base` names (processes, and values of other types) come before those of
+/// its type; a renaming that ends before them leaves it as it is.
+pub(crate) fn renamed(base: usize, value: i32, to: &[u8]) -> i32 {
+    match usize::try_from(value - 1).ok().and_then(|value| to.get(base + value)) {
+        Some(name) => i32::from(*name) - base as i32 + 1,
+        None => value,
+    }
+}
+
 /// A closed finite system with its specification.
 #[derive(Clone)]
 pub struct Program {
@@ -127,6 +139,12 @@ pub enum Kind {
     Pid,
     /// 0 is null; node `k` of the pool is `k`, from 1 to its capacity.
     Pointer(NodeId),
+    /// Interchangeable values, from 1; 0 is none of them. Value `v` has the number
+    /// `first + v - 1` among those of all such types.
+    Data {
+        /// How many values the types before this one have.
+        first: usize,
+    },
     /// The names of the values `lo`, `lo + 1`, ...
     Names(Vec<String>),
 }
@@ -223,6 +241,20 @@ pub struct Call {
     pub args: Vec<i32>,
 }
 
+impl Call {
+    /// The call with the names in its arguments changed.
+    pub(crate) fn renamed(&self, program: &Program, to: &[u8]) -> Call {
+        let processes = program.processes();
+        let locals = &program.operations[self.operation].locals;
+        let name = |(value, variable): (&i32, &Variable)| match variable.ty.kind {
+            Kind::Pid if *value >= 0 => i32::from(to[*value as usize]),
+            Kind::Data { first } => renamed(processes + first, *value, to),
+            _ => *value,
+        };
+        Call { operation: self.operation, args: self.args.iter().zip(locals).map(name).collect() }
+    }
+}
+
 /// Processes that do the same.
 #[derive(Clone, Debug)]
 pub struct Role {
@@ -264,6 +296,9 @@ pub enum Place {
     Shared(VarId, Vec<Expr>),
     /// A field of the node that the pointer points to. Null is an error.
     Field(NodeId, Box<Expr>, VarId),
+    /// A cell of an array in such a node: the cells are fields beside each other, from this one on.
+    /// Each index has the length of its dimension.
+    FieldCell(NodeId, Box<Expr>, VarId, Vec<(Expr, usize)>),
 }
 
 /// A computation without effects. An index out of bounds, a division by zero and a null pointer are
@@ -326,10 +361,10 @@ pub enum Stmt {
     While(Expr, Vec<Stmt>),
     /// Any one of them.
     Choose(Vec<Vec<Stmt>>),
-    /// Any value from the first to the second.
-    Pick(Place, i32, i32),
-    /// Allocates a node: the place becomes a pointer to it; fields that are not given have their
-    /// initial values.
+    /// Any value from the first to the second; an error where there is none.
+    Pick(Place, Expr, Expr),
+    /// Makes a node: the place becomes a pointer to it; its fields have their first values but
+    /// those given.
     New(Place, NodeId, Vec<(VarId, Expr)>),
     /// Frees the node (not for [`Reclaim::Collected`]); its fields keep their values. Freeing null
     /// or a free node is an error.
@@ -379,7 +414,9 @@ pub trait SpecMachine: Send + Sync {
         out: &mut Vec<ResultAndState>,
     );
 
-    /// The state in which process `p` is renamed to `to[p]`. Needed if states contain processes.
+    /// The state in which process `p` is called `to[p]`. Needed where states speak of processes. If
+    /// `to` is longer than there are processes, it goes on with the data values: the value with
+    /// number `d` ([`Kind::Data`]) becomes the one with number `to[processes + d] - processes`.
     fn permute(&self, state: &[i32], _to: &[u8]) -> Box<[i32]> {
         state.into()
     }
@@ -459,7 +496,7 @@ impl Type {
             return if matches!(self.kind, Kind::Pointer(_)) { "null" } else { "none" }.into();
         }
         match &self.kind {
-            Kind::Int => value.to_string(),
+            Kind::Int | Kind::Data { .. } => value.to_string(),
             Kind::Bool => (value != 0).to_string(),
             Kind::Pid => format!("P{value}"),
             Kind::Pointer(_) => format!("#{value}"),

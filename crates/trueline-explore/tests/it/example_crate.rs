@@ -127,7 +127,7 @@ fn the_example_crates_are_explored_by_their_own_tests() {
     for page in
         [include_str!("../../../../docs/testing-code.md"), include_str!("../../../../README.md")]
     {
-        let after = page.split("against the example crate -->\n```text\n").nth(1);
+        let after = page.split("with the example crate -->\n```text\n").nth(1);
         let shown = after.and_then(|rest| rest.split("```").next());
         assert_eq!(shown.expect("a block"), report);
     }

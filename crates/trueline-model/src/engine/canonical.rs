@@ -12,33 +12,37 @@
 //! 2. Processes of equal colour whose exchange leaves the state unchanged need no order. The
 //!    arrangements of the others are enumerated, and the least frame wins. Heap nodes are named by
 //!    traversal for each arrangement.
-//! 3. The exchanges that still leave the frame unchanged act on the set of specification states.
-//!    The same is done there: occurrences in the set, exchanges that leave it unchanged, and
-//!    enumeration of the rest; the least content wins.
+//! 3. The values of `data` types are named in the order in which the arranged frame contains them.
+//!    Values that the frame does not contain are left open.
+//! 4. The exchanges that still leave the frame unchanged, those of open values among them, act on
+//!    the set of specification states. The same is done there: occurrences in the set, exchanges
+//!    that leave it unchanged, and enumeration of the rest; the least content wins.
 //!
 //! The enumeration makes the form exact even if colours collide. The result for a set is computed
 //! once for each (set, order, classes).
 
-use std::hash::{BuildHasher, Hasher};
-
-use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 
 use super::classes::{Classes, arrangements, join, labels, members, singletons, transposition};
-use super::heap::{Walk, performed};
+use crate::program::{MOST_NAMES, renamed};
+
+use super::heap::Walk;
 use super::layout::{Frame, References};
 use super::spec_sets::{Cache, Permutation, SpecSets, compose};
 use super::step::Machine;
 
 /// Finds canonical forms. Each worker has its own, as it keeps scratch space.
 pub(crate) struct Symmetry<'m> {
-    machine: &'m Machine,
+    pub(super) machine: &'m Machine,
     ranges: Vec<(usize, usize)>,
-    /// Blocks contain neither ids nor pointers, and no array is indexed by process: sorting is
-    /// enough.
+    /// The names of each data type.
+    pub(super) data: Vec<(usize, usize)>,
+    /// Scratch space: where the frame holds data values.
+    data_slots: Vec<(usize, usize)>,
+    /// Blocks hold neither ids nor pointers, and no array is indexed by process: sorting is enough.
     plain: bool,
     moved: Frame,
-    walk: Walk,
+    pub(super) walk: Walk,
 }
 
 impl<'m> Symmetry<'m> {
@@ -47,12 +51,19 @@ impl<'m> Symmetry<'m> {
         let layout = &machine.layout;
         let empty = |r: &References| r.pointers.is_empty() && r.pids.is_empty();
         let plain = layout.by_process.is_empty()
+            && layout.data.is_empty()
+            && layout.own_by_process.is_empty()
+            && layout.local_by_process.iter().all(Vec::is_empty)
             && layout.shared_references.pids.is_empty()
             && layout.pools.iter().all(|p| p.references.pids.is_empty())
             && empty(&layout.own_references)
             && layout.local_references.iter().all(empty);
-        let ranges = if on { layout.symmetric.clone() } else { Vec::new() };
-        Symmetry { machine, ranges, plain, moved: Vec::new(), walk: Walk::default() }
+        let (ranges, data) = match on {
+            true => (layout.symmetric.clone(), layout.data.clone()),
+            false => (Vec::new(), Vec::new()),
+        };
+        let (moved, walk, data_slots) = (Vec::new(), Walk::default(), Vec::new());
+        Symmetry { machine, ranges, data, data_slots, plain, moved, walk }
     }
 
     /// Normalises the frame, replaces it by its canonical form, and returns the corresponding set.
@@ -67,7 +78,7 @@ impl<'m> Symmetry<'m> {
         set: u32,
         cache: &mut Cache,
     ) -> (u32, Classes) {
-        if self.ranges.is_empty() {
+        if self.ranges.is_empty() && self.data.is_empty() {
             self.machine.normalise(frame, &mut self.walk);
             return (set, singletons());
         }
@@ -113,7 +124,8 @@ impl<'m> Symmetry<'m> {
     }
 
     fn general(&mut self, frame: &mut Frame, set: u32, cache: &mut Cache) -> (u32, Classes) {
-        let n = self.machine.layout.processes;
+        let n = self.machine.layout.names;
+        let processes = self.machine.layout.processes;
         self.machine.normalise(frame, &mut self.walk);
         let colours = self.colours(frame);
         let mut to: Permutation = (0..n as u8).collect();
@@ -128,8 +140,8 @@ impl<'m> Symmetry<'m> {
         self.rename(frame, &to, &mut sorted);
         // Groups of equal colour, at their present places.
         let mut groups: Vec<SmallVec<[u8; 8]>> = Vec::new();
-        let mut place = vec![0u8; n];
-        for p in 0..n {
+        let mut place = vec![0u8; processes];
+        for p in 0..processes {
             place[usize::from(to[p])] = p as u8;
         }
         for &(from, end) in &self.ranges {
@@ -158,22 +170,24 @@ impl<'m> Symmetry<'m> {
         let mut winners: Vec<Permutation> = Vec::new();
         arrangements(n, &groups, &alike, &mut |arrangement| {
             self.rename(&sorted, arrangement, &mut probe);
+            let winner = compose(arrangement, &self.name_values(&mut probe));
             match best.as_ref().map(|b| probe.cmp(b)) {
                 Some(std::cmp::Ordering::Greater) => {}
-                Some(std::cmp::Ordering::Equal) => winners.push(arrangement.into()),
+                Some(std::cmp::Ordering::Equal) => winners.push(winner),
                 _ => {
                     best = Some(probe.clone());
                     winners.clear();
-                    winners.push(arrangement.into());
+                    winners.push(winner);
                 }
             }
         });
         if let Some(best) = best {
             *frame = best;
         }
+        let open = self.open_values(frame);
         let mut answer: Option<(u32, Classes)> = None;
         for winner in &winners {
-            let mut classes = singletons();
+            let mut classes = open;
             for (group, labels) in groups.iter().zip(&alike) {
                 for (i, &p) in group.iter().enumerate() {
                     for (j, &q) in group.iter().enumerate().skip(i + 1) {
@@ -193,10 +207,66 @@ impl<'m> Symmetry<'m> {
                 answer = Some((set, classes));
             }
         }
-        answer.unwrap_or((set, singletons()))
+        answer.unwrap_or((set, open))
     }
 
-    /// The frame in which process `p` is called `to[p]`, normalised.
+    /// Gives values the names of the order in which the frame meets them. Values that it does not
+    /// meet come last, in the order that they have.
+    fn name_values(&mut self, frame: &mut Frame) -> Permutation {
+        let layout = &self.machine.layout;
+        let mut to: Permutation = (0..layout.names as u8).collect();
+        if self.data.is_empty() {
+            return to;
+        }
+        layout.data_slots(&self.machine.of, frame, &mut self.data_slots);
+        // By name: the new value; 0 where it is not met. By the first name of a type: how many are.
+        let mut given = [0u8; MOST_NAMES];
+        let mut met = [0u8; MOST_NAMES];
+        for &(slot, first) in &self.data_slots {
+            let value = frame[slot];
+            if value > 0 {
+                let base = layout.processes + first;
+                let new = &mut given[base + value as usize - 1];
+                if *new == 0 {
+                    met[base] += 1;
+                    *new = met[base];
+                }
+                frame[slot] = i32::from(*new);
+            }
+        }
+        for &(from, end) in &self.data {
+            for (name, new) in (from..end).zip(&mut given[from..end]) {
+                if *new == 0 {
+                    met[from] += 1;
+                    *new = met[from];
+                }
+                to[name] = from as u8 + *new - 1;
+            }
+        }
+        to
+    }
+
+    /// The values that the frame, whose values have their new names, does not hold: they may be
+    /// exchanged.
+    fn open_values(&mut self, frame: &[i32]) -> Classes {
+        let layout = &self.machine.layout;
+        let mut classes = singletons();
+        if self.data.is_empty() {
+            return classes;
+        }
+        layout.data_slots(&self.machine.of, frame, &mut self.data_slots);
+        for &(from, end) in &self.data {
+            let of_type = |&&(_, first): &&(usize, usize)| layout.processes + first == from;
+            let held = self.data_slots.iter().filter(of_type).map(|&(slot, _)| frame[slot]).max();
+            let open = from + held.unwrap_or(0) as usize;
+            for name in open + 1..end {
+                classes = join(classes, name - 1, name);
+            }
+        }
+        classes
+    }
+
+    /// The frame in which process `p` is called `to[p]`, and data values as `to` goes on, normalised.
     pub(crate) fn rename(&mut self, frame: &[i32], to: &[u8], out: &mut Frame) {
         let layout = &self.machine.layout;
         out.clear();
@@ -213,211 +283,53 @@ impl<'m> Symmetry<'m> {
                 }
             }
         }
-        for array in &layout.by_process {
-            let renamed: Frame = out.clone();
-            each_cell(&array.dims, |indices, cell| {
-                let mut target = 0;
-                for (&index, &(len, by_process)) in indices.iter().zip(&array.dims) {
-                    target = target * len + if by_process { usize::from(to[index]) } else { index };
+        let values = to.len() > layout.processes;
+        let value = |first: usize, value: i32| match values {
+            true => renamed(layout.processes + first, value, to),
+            false => value,
+        };
+        for &(slot, first) in &layout.shared_references.data {
+            out[slot] = value(first, out[slot]);
+        }
+        for pool in layout.pools.iter().filter(|pool| values && !pool.references.data.is_empty()) {
+            for &(field, first) in &pool.references.data {
+                for node in 1..=pool.capacity as i32 {
+                    let slot = pool.slot(node, field);
+                    out[slot] = value(first, out[slot]);
                 }
-                out[array.base + target] = renamed[array.base + cell];
+            }
+        }
+        for array in &layout.by_process {
+            let before: Frame = out.clone();
+            each_cell(&array.dims, |indices, cell| {
+                out[array.base + array.target(indices, to)] = before[array.base + cell];
             });
         }
-        for (p, &target) in to.iter().enumerate() {
+        for (p, &target) in to[..layout.processes].iter().enumerate() {
             let (from, at) = (layout.block(p), layout.block(usize::from(target)));
             out[at..at + layout.stride].copy_from_slice(&frame[from..from + layout.stride]);
-            for &offset in &layout.own_references.pids {
-                out[at + offset] = name(out[at + offset]);
-            }
-            if let Some(operation) = performed(layout, &self.machine.of, frame, p) {
-                for &offset in &layout.local_references[operation].pids {
+            for (references, arrays) in layout.private(&self.machine.of, frame, p) {
+                for &offset in &references.pids {
                     out[at + offset] = name(out[at + offset]);
+                }
+                for &(offset, first) in &references.data {
+                    out[at + offset] = value(first, out[at + offset]);
+                }
+                for array in arrays {
+                    let base = at + array.base;
+                    let cells: SmallVec<[i32; 16]> = out[base..base + array.cells()].into();
+                    each_cell(&array.dims, |indices, cell| {
+                        out[base + array.target(indices, to)] = cells[cell];
+                    });
                 }
             }
         }
         self.machine.normalise(out, &mut self.walk);
     }
-
-    /// A description of each process without names.
-    fn colours(&mut self, frame: &[i32]) -> Vec<u64> {
-        let machine = self.machine;
-        let layout = &machine.layout;
-        let n = layout.processes;
-        let mut colours: Vec<u64> = machine.role.iter().map(|&r| r as u64).collect();
-        // Names of nodes that do not depend on the order of processes.
-        self.walk.reach_shared(layout, frame);
-        let shared = self.walk.clone();
-        let mut distinct = 0;
-        for _ in 0..=n {
-            let mut next = vec![0u64; n];
-            for p in 0..n {
-                let mut hash = FixedState::with_seed(17).build_hasher();
-                hash.write_u64(colours[p]);
-                let pid = |value: i32| {
-                    if value < 0 {
-                        value as u64
-                    } else if value as usize == p {
-                        1 << 40
-                    } else {
-                        colours[value as usize]
-                    }
-                };
-                let block = layout.block(p);
-                let operation = performed(layout, &machine.of, frame, p);
-                let none = References::default();
-                let local = operation.map_or(&none, |o| &layout.local_references[o]);
-                let mut masked: SmallVec<[u64; 32]> =
-                    frame[block..block + layout.stride].iter().map(|&v| v as u64).collect();
-                for references in [&layout.own_references, local] {
-                    for &offset in &references.pids {
-                        masked[offset] = pid(frame[block + offset]);
-                    }
-                    for &(offset, pool) in &references.pointers {
-                        let node = frame[block + offset];
-                        let name = shared.name(pool, node);
-                        masked[offset] = if node > 0 && name == 0 { 1 << 41 } else { name as u64 };
-                    }
-                }
-                for value in &masked {
-                    hash.write_u64(*value);
-                }
-                self.private_nodes(frame, p, &shared, &pid, &mut hash);
-                next[p] = hash.finish();
-            }
-            self.mentions(frame, &shared, &colours, &mut next);
-            colours = next;
-            let mut sorted = colours.clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            if sorted.len() == distinct {
-                break;
-            }
-            distinct = sorted.len();
-        }
-        colours
-    }
-
-    /// Adds the nodes that are reachable from this process but not from shared variables, in the
-    /// order of a walk.
-    fn private_nodes(
-        &mut self,
-        frame: &[i32],
-        p: usize,
-        shared: &Walk,
-        pid: &dyn Fn(i32) -> u64,
-        hash: &mut impl Hasher,
-    ) {
-        let layout = &self.machine.layout;
-        if layout.pools.is_empty() {
-            return;
-        }
-        self.walk.clone_from(shared);
-        self.walk.reach_more(layout, frame, &self.machine.of, p);
-        for (number, pool) in layout.pools.iter().enumerate() {
-            let mut private: SmallVec<[(i32, i32); 8]> = (1..=pool.capacity as i32)
-                .filter(|&n| self.walk.reached(number, n) && !shared.reached(number, n))
-                .map(|n| (self.walk.name(number, n), n))
-                .collect();
-            private.sort_unstable();
-            for (_, node) in private {
-                for field in 0..pool.stride {
-                    let value = frame[pool.slot(node, field)];
-                    let pointer = pool.references.pointers.iter().find(|r| r.0 == field);
-                    let shown = if pool.references.pids.contains(&field) {
-                        pid(value)
-                    } else if let Some(&(_, target)) = pointer {
-                        self.walk.name(target, value) as u64
-                    } else {
-                        value as u64
-                    };
-                    hash.write_u64(shown);
-                }
-            }
-        }
-    }
-
-    /// Adds where shared variables, nodes and other processes refer to each process.
-    fn mentions(&self, frame: &[i32], shared: &Walk, colours: &[u64], next: &mut [u64]) {
-        let layout = &self.machine.layout;
-        let mix = |words: &[u64]| {
-            let mut hash = FixedState::with_seed(19).build_hasher();
-            words.iter().for_each(|w| hash.write_u64(*w));
-            hash.finish()
-        };
-        let mut tell = |value: i32, words: &[u64]| {
-            if value >= 0 {
-                let told = &mut next[value as usize];
-                *told = told.wrapping_add(mix(words));
-            }
-        };
-        let in_array = |slot: usize| {
-            layout.by_process.iter().any(|a| {
-                (a.base..a.base + a.dims.iter().map(|d| d.0).product::<usize>()).contains(&slot)
-            })
-        };
-        for &slot in layout.shared_references.pids.iter().filter(|&&s| !in_array(s)) {
-            tell(frame[slot], &[1, slot as u64]);
-        }
-        for (number, pool) in layout.pools.iter().enumerate() {
-            for &field in &pool.references.pids {
-                for node in 1..=pool.capacity as i32 {
-                    let name = shared.name(number, node) as u64;
-                    tell(frame[pool.slot(node, field)], &[2, number as u64, field as u64, name]);
-                }
-            }
-        }
-        for (p, &colour) in colours.iter().enumerate() {
-            let block = layout.block(p);
-            for &offset in &layout.own_references.pids {
-                tell(frame[block + offset], &[3, offset as u64, colour]);
-            }
-            if let Some(operation) = performed(layout, &self.machine.of, frame, p) {
-                for &offset in &layout.local_references[operation].pids {
-                    tell(frame[block + offset], &[4, offset as u64, colour]);
-                }
-            }
-        }
-        for array in &layout.by_process {
-            let pids = layout.shared_references.pids.contains(&array.base);
-            let pointer = layout.shared_references.pointers.iter().find(|r| r.0 == array.base);
-            each_cell(&array.dims, |indices, cell| {
-                let value = frame[array.base + cell];
-                for (position, &(_, by_process)) in array.dims.iter().enumerate() {
-                    if !by_process {
-                        continue;
-                    }
-                    let p = indices[position];
-                    let seen = |q: usize| if q == p { 1 << 40 } else { colours[q] };
-                    let shown = if pids && value >= 0 {
-                        seen(value as usize)
-                    } else if let Some(&(_, pool)) = pointer {
-                        shared.name(pool, value) as u64
-                    } else {
-                        value as u64
-                    };
-                    let mut words: SmallVec<[u64; 8]> = SmallVec::new();
-                    words.extend([5, array.base as u64, position as u64, shown]);
-                    for (&index, &(_, by_process)) in indices.iter().zip(&array.dims) {
-                        words.push(if by_process { seen(index) } else { index as u64 });
-                    }
-                    next[p] = next[p].wrapping_add(mix(&words));
-                }
-                if pids && value >= 0 {
-                    let mut words: SmallVec<[u64; 8]> = SmallVec::new();
-                    words.extend([6, array.base as u64]);
-                    for (&index, &(_, by_process)) in indices.iter().zip(&array.dims) {
-                        words.push(if by_process { colours[index] } else { index as u64 });
-                    }
-                    let told = &mut next[value as usize];
-                    *told = told.wrapping_add(mix(&words));
-                }
-            });
-        }
-    }
 }
 
 /// Calls `f` with the indices and the number of each cell of an array.
-fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usize)) {
+pub(super) fn each_cell(dims: &[(usize, bool)], mut f: impl FnMut(&[usize], usize)) {
     let cells: usize = dims.iter().map(|d| d.0).product();
     let mut indices: SmallVec<[usize; 4]> = SmallVec::from_elem(0, dims.len());
     for cell in 0..cells {

@@ -14,6 +14,7 @@ pub(crate) enum Code {
     Slot(Slot),
     Cell(Box<Cell>),
     Field(NodeId, Box<Code>, VarId),
+    FieldCell(Box<FieldCell>),
     Unary(Unary, Box<Code>),
     Binary(Binary, Box<Code>, Box<Code>),
     If(Box<Code>, Box<Code>, Box<Code>),
@@ -33,7 +34,17 @@ pub(crate) struct Cell {
     pub(crate) indices: Vec<(Code, usize)>,
 }
 
-/// The target of an assignment, with its range.
+/// A cell of an array in a node: the node, its first field, and an index for each dimension with its
+/// length.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldCell {
+    pub(crate) node: NodeId,
+    pub(crate) pointer: Code,
+    pub(crate) first: VarId,
+    pub(crate) indices: Vec<(Code, usize)>,
+}
+
+/// What is written to, with the range that it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) to: To,
@@ -47,6 +58,7 @@ pub(crate) enum To {
     Slot(Slot),
     Cell(Cell),
     Field(NodeId, Code, VarId),
+    FieldCell(FieldCell),
 }
 
 /// A statement over slots.
@@ -56,7 +68,7 @@ pub(crate) enum Act {
     If(Code, Vec<Act>, Vec<Act>),
     While(Code, Vec<Act>),
     Choose(Vec<Vec<Act>>),
-    Pick(Target, i32, i32),
+    Pick(Target, Code, Code),
     New(Target, NodeId, Vec<(VarId, Code)>),
     Free(NodeId, Code),
     Await(Code),
@@ -152,7 +164,9 @@ impl<'a> Scope<'a> {
             Stmt::If(test, yes, no) => Act::If(self.code(test), self.all(yes), self.all(no)),
             Stmt::While(test, body) => Act::While(self.code(test), self.all(body)),
             Stmt::Choose(branches) => Act::Choose(branches.iter().map(|b| self.all(b)).collect()),
-            Stmt::Pick(place, lo, hi) => Act::Pick(self.target(place), *lo, *hi),
+            Stmt::Pick(place, lo, hi) => {
+                Act::Pick(self.target(place), self.code(lo), self.code(hi))
+            }
             Stmt::New(place, node, fields) => {
                 let fields = fields.iter().map(|(f, e)| (*f, self.code(e))).collect();
                 Act::New(self.target(place), *node, fields)
@@ -173,7 +187,7 @@ impl<'a> Scope<'a> {
             Place::Local(id, _) => (&self.locals[*id].ty, &self.locals[*id].name),
             Place::Own(id, _) => (&self.program.own[*id].ty, &self.program.own[*id].name),
             Place::Shared(id, _) => (&self.program.shared[*id].ty, &self.program.shared[*id].name),
-            Place::Field(node, _, field) => {
+            Place::Field(node, _, field) | Place::FieldCell(node, _, field, _) => {
                 let field = &self.program.nodes[*node].fields[*field];
                 (&field.ty, &field.name)
             }
@@ -182,6 +196,7 @@ impl<'a> Scope<'a> {
             Code::Slot(slot) => To::Slot(slot),
             Code::Cell(cell) => To::Cell(*cell),
             Code::Field(node, pointer, field) => To::Field(node, *pointer, field),
+            Code::FieldCell(cell) => To::FieldCell(*cell),
             _ => unreachable!("a place is a slot, a cell or a field"),
         };
         Target { to, lo: ty.lo, hi: ty.hi, name: name.into() }
@@ -200,6 +215,15 @@ impl<'a> Scope<'a> {
             }
             Place::Field(node, pointer, field) => {
                 return Code::Field(*node, Box::new(self.code(pointer)), *field);
+            }
+            Place::FieldCell(node, pointer, first, indices) => {
+                let indices = indices.iter().map(|(index, len)| (self.code(index), *len));
+                return Code::FieldCell(Box::new(FieldCell {
+                    node: *node,
+                    pointer: self.code(pointer),
+                    first: *first,
+                    indices: indices.collect(),
+                }));
             }
         };
         if indices.is_empty() {

@@ -95,7 +95,11 @@ impl Touched {
                 self.all(body);
             }
             Stmt::Choose(branches) => branches.iter().for_each(|branch| self.all(branch)),
-            Stmt::Pick(place, ..) => self.place(place),
+            Stmt::Pick(place, low, high) => {
+                self.place(place);
+                self.expr(low);
+                self.expr(high);
+            }
             Stmt::New(..) | Stmt::Free(..) => self.heap = true,
             Stmt::Await(test) | Stmt::Assert(test, _) => self.expr(test),
             Stmt::Lin(results) => results.iter().flatten().for_each(|result| self.expr(result)),
@@ -113,7 +117,7 @@ impl Touched {
             Place::Local(_, indices) | Place::Own(_, indices) => {
                 indices.iter().for_each(|index| self.expr(index));
             }
-            Place::Field(..) => self.heap = true,
+            Place::Field(..) | Place::FieldCell(..) => self.heap = true,
         }
     }
 

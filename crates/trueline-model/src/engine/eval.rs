@@ -2,7 +2,7 @@
 
 use crate::program::{Binary, Unary};
 
-use super::code::{Cell, Code, Slot, Target, To};
+use super::code::{Cell, Code, FieldCell, Slot, Target, To};
 use super::scratch::Scratch;
 use super::step::{Machine, Stop, fault};
 use super::verify::Fault;
@@ -27,6 +27,11 @@ impl Machine {
             }
             To::Field(node, pointer, field) => {
                 let slot = self.field(*node, pointer, *field, s)?;
+                self.writes(slot, s);
+                slot
+            }
+            To::FieldCell(cell) => {
+                let slot = self.field_cell(cell, s)?;
                 self.writes(slot, s);
                 slot
             }
@@ -63,9 +68,15 @@ impl Machine {
         Ok(pool.slot(pointer, field))
     }
 
-    fn cell(&self, cell: &Cell, s: &mut Scratch) -> Result<(usize, bool), Stop> {
+    fn field_cell(&self, cell: &FieldCell, s: &mut Scratch) -> Result<usize, Stop> {
+        let offset = self.offset(&cell.indices, s)?;
+        self.field(cell.node, &cell.pointer, cell.first + offset, s)
+    }
+
+    /// The number of a cell.
+    fn offset(&self, indices: &[(Code, usize)], s: &mut Scratch) -> Result<usize, Stop> {
         let mut offset = 0;
-        for (index, length) in &cell.indices {
+        for (index, length) in indices {
             let index = self.eval(index, s)?;
             if index < 0 || index as usize >= *length {
                 let message = format!("index {index} in an array of {length}");
@@ -73,6 +84,11 @@ impl Machine {
             }
             offset = offset * length + index as usize;
         }
+        Ok(offset)
+    }
+
+    fn cell(&self, cell: &Cell, s: &mut Scratch) -> Result<(usize, bool), Stop> {
+        let offset = self.offset(&cell.indices, s)?;
         Ok(match cell.base {
             Slot::Private(base) => (s.block + base + offset, false),
             Slot::Shared(base) => (base + offset, true),
@@ -97,6 +113,11 @@ impl Machine {
             }
             Code::Field(node, pointer, field) => {
                 let slot = self.field(*node, pointer, *field, s)?;
+                self.reads(slot, s);
+                s.frame[slot]
+            }
+            Code::FieldCell(cell) => {
+                let slot = self.field_cell(cell, s)?;
                 self.reads(slot, s);
                 s.frame[slot]
             }

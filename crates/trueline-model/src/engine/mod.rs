@@ -6,7 +6,7 @@
 //! | `layout`, `code`, `step`, `eval`, `scratch`, `heap` | a state as numbers and as bits; running one step of one process |
 //! | `label`, `spec_sets` | what a step shows; the determinised specification, hash-consed |
 //! | `marks` | whether marked points can stand for calls and returns |
-//! | `canonical`, `classes` | symmetry: exact orbits; processes that may be exchanged |
+//! | `canonical`, `colours`, `classes` | symmetry: exact orbits of processes and of data values; what is said without names; what may be exchanged |
 //! | `cartesian` | partial order reduction |
 //! | `table`, `expand`, `search` | the visited set; successors; breadth first search in parallel |
 //! | `checkpoint` | a search that goes on after it was killed |
@@ -22,6 +22,7 @@ mod cartesian;
 mod checkpoint;
 mod classes;
 mod code;
+mod colours;
 mod constants;
 mod eval;
 mod expand;
@@ -30,6 +31,8 @@ mod heap;
 mod label;
 mod layout;
 mod marks;
+#[cfg(test)]
+mod orbits;
 mod progress;
 #[cfg(feature = "papers")]
 mod published;

@@ -355,7 +355,7 @@ impl<'a> Search<'a> {
         let width = self.machine.layout.words + 1;
         let antichain = self.reductions.antichain;
         let stride = width + if antichain { CLASS_WORDS } else { 0 };
-        let processes = self.machine.layout.processes;
+        let names = self.machine.layout.names;
         let sets = self.sets;
         let out: Vec<&Vec<Vec<u32>>> = workers.iter().map(|w| &w.out).collect();
         let amount: usize = out.iter().flat_map(|o| o.iter()).map(Vec::len).sum();
@@ -366,7 +366,7 @@ impl<'a> Search<'a> {
                     for record in records[number].chunks_exact(stride) {
                         let classes = classes_of(&record[width..]);
                         shard.insert_minimal(&record[..width], |a, b| {
-                            canonical::included(&mut sets, a, b, classes, processes)
+                            canonical::included(&mut sets, a, b, classes, names)
                         });
                     }
                 } else {

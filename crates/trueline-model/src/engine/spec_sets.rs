@@ -21,7 +21,7 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashTable};
 use smallvec::SmallVec;
 
-use crate::program::{Kind, OpId, Points, Program};
+use crate::program::{Kind, OpId, Points, Program, Type, renamed};
 
 use super::automata::Automata;
 use super::label::{Label, LabelKind, result_count, result_number, results_of};
@@ -97,9 +97,10 @@ pub(crate) struct SpecSets {
     invariants: Vec<u64>,
     /// By operation: the status 'done with result 0'.
     done: Vec<u32>,
-    /// Whether some result or argument is a process id.
-    speaks_of_processes: bool,
-    /// Automata that replace specification states: a set then holds one automaton state.
+    /// Whether some result or argument is a process id or a data value: a renaming then changes
+    /// statuses.
+    has_names: bool,
+    /// What takes the place of specification states: a set then holds one state of it.
     automata: Option<Automata>,
 }
 
@@ -107,15 +108,15 @@ impl SpecSets {
     pub(crate) fn new(program: Arc<Program>, points: Points) -> SpecSets {
         let mut done = Vec::new();
         let mut next = 1 + program.calls.len() as u32;
-        let mut speaks_of_processes = false;
+        let mut has_names = false;
         for operation in &program.operations {
             done.push(next);
             next = next.saturating_add(
                 u32::try_from(result_count(&operation.results)).unwrap_or(u32::MAX),
             );
             let parameters = operation.locals[..operation.parameters].iter().map(|v| &v.ty);
-            speaks_of_processes |=
-                parameters.chain(&operation.results).any(|t| t.kind == Kind::Pid);
+            let named = |t: &Type| matches!(t.kind, Kind::Pid | Kind::Data { .. });
+            has_names |= parameters.chain(&operation.results).any(named);
         }
         let mut sets = SpecSets {
             program,
@@ -131,7 +132,7 @@ impl SpecSets {
             included_up_to: HashMap::default(),
             invariants: Vec::new(),
             done,
-            speaks_of_processes,
+            has_names,
             automata: None,
         };
         sets.set(&mut Vec::new());
@@ -215,20 +216,30 @@ impl SpecSets {
     }
 
     fn invariant(&self, members: &[u32]) -> u64 {
-        if self.speaks_of_processes {
-            return 0;
-        }
         let state = FixedState::with_seed(23);
         let bits = members.iter().map(|&member| {
             let words = &self.configurations.items[member as usize];
-            let mut statuses: SmallVec<[u32; 8]> = SmallVec::from_slice(&words[1..]);
+            let mut statuses: SmallVec<[u32; 8]> =
+                words[1..].iter().map(|&status| self.shape(status)).collect();
             statuses.sort_unstable();
             1u64 << (state.hash_one(&statuses[..]) >> 58)
         });
         bits.fold(0, |a, b| a | b)
     }
 
-    /// False if no exchange of processes makes `a` a subset of `b`.
+    /// A status without the names in it: what a renaming does not change.
+    fn shape(&self, status: u32) -> u32 {
+        let calls = self.program.calls.len() as u32;
+        if !self.has_names || status == IDLE || self.automata.is_some() {
+            return status;
+        }
+        if status <= calls {
+            return 1 + self.program.calls[status as usize - 1].operation as u32;
+        }
+        calls + self.done.partition_point(|&d| d <= status) as u32
+    }
+
+    /// False where no exchange of processes makes `a` a subset of `b`.
     pub(crate) fn may_include(&self, a: u32, b: u32) -> bool {
         let (small, large) = (&self.sets.items[a as usize], &self.sets.items[b as usize]);
         small.len() <= large.len()
@@ -373,7 +384,7 @@ impl SpecSets {
         }
     }
 
-    /// The set in which process `p` is called `to[p]`.
+    /// The set in which process `p` is called `to[p]`. Behind the processes `to` may name data values.
     pub(crate) fn permute(&mut self, set: u32, to: &[u8]) -> u32 {
         if to.iter().enumerate().all(|(p, &q)| p == usize::from(q)) {
             return set;
@@ -398,23 +409,22 @@ impl SpecSets {
         id
     }
 
-    /// A status with the process ids in its arguments or results renamed.
+    /// A status with the names in its arguments or results renamed.
     fn rename(&self, status: u32, to: &[u8]) -> u32 {
-        if !self.speaks_of_processes || status == IDLE {
+        if !self.has_names || status == IDLE {
             return status;
         }
         let calls = self.program.calls.len() as u32;
+        let processes = self.program.processes();
         let name = |kind: &Kind, value: i32| match kind {
             Kind::Pid if value >= 0 => i32::from(to[value as usize]),
+            Kind::Data { first } => renamed(processes + first, value, to),
             _ => value,
         };
         if status <= calls {
             let call = &self.program.calls[status as usize - 1];
-            let locals = &self.program.operations[call.operation].locals;
-            let args: Vec<i32> =
-                call.args.iter().zip(locals).map(|(a, v)| name(&v.ty.kind, *a)).collect();
-            let same = |c: &&crate::program::Call| c.operation == call.operation && c.args == args;
-            let position = self.program.calls.iter().position(|c| same(&c));
+            let renamed = call.renamed(&self.program, to);
+            let position = self.program.calls.iter().position(|c| *c == renamed);
             return position.map_or(status, |i| 1 + i as u32);
         }
         let operation = self.done.partition_point(|&d| d <= status) - 1;
@@ -466,26 +476,25 @@ impl SpecSets {
         members
     }
 
-    /// For each of these processes a number that describes how it occurs in the set. The number
-    /// depends on the set alone, not on the names of processes, so that exchangeable processes have
-    /// equal numbers.
-    pub(crate) fn occurrences(&self, set: u32, processes: &[u8]) -> Vec<u64> {
+    /// For each of these processes a number that depends on the set alone, not on names: how it
+    /// occurs in the set. Processes that can be exchanged have equal numbers. Data values have all
+    /// the same.
+    pub(crate) fn occurrences(&self, set: u32, names: &[u8]) -> Vec<u64> {
         let state = FixedState::with_seed(13);
-        let mut counts = vec![0u64; processes.len()];
+        let mut counts = vec![0u64; names.len()];
         for &member in self.sets.items[set as usize].iter() {
             let words = &self.configurations.items[member as usize];
             if words.len() == 1 {
                 continue;
             }
-            // A property of the whole configuration: the statuses of all processes, sorted.
-            let mut all: SmallVec<[u32; 8]> = SmallVec::from_slice(&words[1..]);
-            if self.speaks_of_processes {
-                all.clear();
-            }
+            // What holds for the whole configuration: the statuses of all processes, sorted.
+            let mut all: SmallVec<[u32; 8]> =
+                words[1..].iter().map(|&status| self.shape(status)).collect();
             all.sort_unstable();
-            for (count, &p) in counts.iter_mut().zip(processes) {
-                let status = if self.speaks_of_processes { 0 } else { words[1 + usize::from(p)] };
-                *count = count.wrapping_add(state.hash_one((&all[..], status)));
+            for (count, &p) in counts.iter_mut().zip(names) {
+                // Nothing is said of data values: they are told apart by trying.
+                let Some(&status) = words.get(1 + usize::from(p)) else { continue };
+                *count = count.wrapping_add(state.hash_one((&all[..], self.shape(status))));
             }
         }
         counts

@@ -335,6 +335,10 @@ impl Machine {
                     self.run(&branches[branch], s)?
                 }
                 Act::Pick(target, lo, hi) => {
+                    let (lo, hi) = (self.eval(lo, s)?, self.eval(hi, s)?);
+                    if lo > hi {
+                        return Err(fault(format!("there is no choice from {lo} to {hi}")));
+                    }
                     let chosen = s.choose((hi - lo + 1) as usize);
                     self.write(target, lo + chosen as i32, s)?;
                     false

@@ -198,9 +198,10 @@ impl Interpreter<'_> {
                     }
                     let ended = walk.block(&spec.body);
                     let result = match ended {
-                        Ok(Flow::Return(value)) => Some(value).filter(|value| {
-                            *result_type == Ty::Unit || value.belongs(types, result_type)
-                        }),
+                        Ok(Flow::Return(value)) if value.can_be_returned(types, result_type) => {
+                            Some(value)
+                        }
+                        Ok(Flow::Return(_)) => None,
                         Ok(_) => Some(Value::Nothing),
                         Err(_) => None,
                     };

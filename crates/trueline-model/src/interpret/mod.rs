@@ -10,6 +10,7 @@ mod naive;
 mod notes;
 mod operators;
 mod places;
+mod procedures;
 mod replay;
 mod steps;
 mod value;
@@ -23,7 +24,7 @@ use std::fmt::Write;
 
 use crate::engine::Event;
 use crate::language::Span;
-use crate::language::ast::{Block, Stmt, StmtKind};
+use crate::language::ast::{Ast, Block, Expr, ExprKind, Stmt, StmtKind};
 use crate::language::types::{Ty, Types};
 use crate::language::{Model, Semantics};
 use crate::program::{Call, Points, Program};
@@ -276,7 +277,7 @@ impl<'m> Interpreter<'m> {
                 Value::Nothing
             }
         };
-        match *result == Ty::Unit || value.belongs(self.rules.types, result) {
+        match value.can_be_returned(self.rules.types, result) {
             true => Ok(value),
             false => Err(Stop::Fault(format!("{} returns {value:?}", op.name.text))),
         }
@@ -350,16 +351,29 @@ fn scalars<'v>(types: &Types, ty: &Ty, value: &'v Value, index: usize, out: &mut
     }
 }
 
-/// Whether a statement of the block may have to wait.
-fn waits(block: &Block) -> bool {
+/// Whether something in the block may have to wait.
+fn waits(ast: &Ast, block: &Block) -> bool {
+    let waits = |block| waits(ast, block);
+    let calls = |expr: &Expr| match &expr.kind {
+        ExprKind::Call(name, _) => {
+            ast.procedures.iter().any(|p| p.name.text == name.text && waits(&p.body))
+        }
+        _ => false,
+    };
     block.iter().any(|stmt| match &stmt.kind {
         StmtKind::Await(_) | StmtKind::Lock(_) => true,
         StmtKind::If(_, a, b) | StmtKind::When(_, a, b) => waits(a) || waits(b),
         StmtKind::While(_, a)
         | StmtKind::Loop(a)
         | StmtKind::For(_, _, _, a)
+        | StmtKind::ForEach { body: a, .. }
         | StmtKind::Atomic(a) => waits(a),
         StmtKind::Either(branches) => branches.iter().any(waits),
+        // Where a procedure may be called.
+        StmtKind::Expr(expr) | StmtKind::Assign(_, expr) | StmtKind::Return(Some(expr)) => {
+            calls(expr)
+        }
+        StmtKind::Local(variables) => variables.iter().filter_map(|v| v.init.as_ref()).any(calls),
         _ => false,
     })
 }

@@ -55,6 +55,7 @@ pub(super) fn show(types: &Types, ty: &Ty, value: &Value) -> String {
         (Value::Int(number), _) => number.to_string(),
         (Value::Case(name), _) => name.clone(),
         (Value::Pid(process), _) => format!("P{process}"),
+        (Value::Datum(_, number), _) => number.to_string(),
         (Value::Node(node), _) => node_name(*node),
         (Value::Record(fields), Ty::Record(record)) => {
             let types_of = &types.records[*record].fields;

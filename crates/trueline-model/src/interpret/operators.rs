@@ -41,7 +41,7 @@ impl Walk<'_> {
         })
     }
 
-    pub(super) fn call(&mut self, name: &str, args: &[Expr]) -> Walked<Value> {
+    pub(super) fn call(&mut self, name: &str, args: &[Expr], at: u32) -> Walked<Value> {
         match name {
             "min" => Ok(Value::Int(self.number(&args[0])?.min(self.number(&args[1])?))),
             "max" => Ok(Value::Int(self.number(&args[0])?.max(self.number(&args[1])?))),
@@ -51,7 +51,13 @@ impl Walk<'_> {
             },
             "choose" => {
                 let (low, high) = (self.number(&args[0])?, self.number(&args[1])?);
-                let arity = (high - low + 1).max(1) as usize;
+                if low > high {
+                    return match self.sequential {
+                        true => Err(Stop::Blocked),
+                        false => fault(format!("there is no number from {low} to {high}")),
+                    };
+                }
+                let arity = (high - low + 1) as usize;
                 if self.sequential {
                     return Ok(Value::Int(low + self.choice(arity) as i64));
                 }
@@ -118,7 +124,7 @@ impl Walk<'_> {
                     }
                 })
             }
-            _ => fault(format!("no function is called {name}")),
+            _ => self.procedure(name, args, at),
         }
     }
 

@@ -9,7 +9,7 @@ impl Walk<'_> {
     pub(super) fn touches(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(name) => {
-                !self.scope.iter().any(|(n, ..)| n == name)
+                !self.scope[self.visible..].iter().any(|(n, ..)| n == name)
                     && self.world.shared.iter().any(|(n, ..)| n == name)
             }
             ExprKind::Field(base, _) => match self.type_of_own(base) {
@@ -35,7 +35,7 @@ impl Walk<'_> {
     fn type_of_own(&self, expr: &Expr) -> Option<Ty> {
         match &expr.kind {
             ExprKind::Name(name) => {
-                let mut known = self.own.iter().chain(&self.scope).rev();
+                let mut known = self.own.iter().chain(&self.scope[self.visible..]).rev();
                 known.find(|(n, ..)| n == name).map(|(_, ty, _)| ty.clone())
             }
             ExprKind::Index(base, _) => match self.type_of_own(base)? {
@@ -72,8 +72,9 @@ impl Walk<'_> {
     pub(super) fn place(&mut self, expr: &Expr) -> Walked<Place> {
         match &expr.kind {
             ExprKind::Name(name) => {
-                let root = if let Some(at) = self.scope.iter().rposition(|(n, ..)| n == name) {
-                    Root::Scope(at)
+                let visible = &self.scope[self.visible..];
+                let root = if let Some(at) = visible.iter().rposition(|(n, ..)| n == name) {
+                    Root::Scope(self.visible + at)
                 } else if let Some(at) = self.world.shared.iter().position(|(n, ..)| n == name) {
                     Root::Shared(at)
                 } else if let Some(at) = self.own.iter().position(|(n, ..)| n == name) {

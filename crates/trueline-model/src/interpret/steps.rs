@@ -58,11 +58,11 @@ impl Point {
 
 /// The loops within a step whose rounds began in these states, over all choices: the run, and how
 /// many choices it had made.
-pub(crate) type Rounds = HashMap<(u32, String), (usize, usize)>;
+pub(crate) type Rounds = HashMap<(u64, String), (usize, usize)>;
 
 /// A loop: its place in the text, and how many choices had been made where it began.
 pub(super) struct Loop {
-    pub(super) at: u32,
+    pub(super) at: u64,
     pub(super) choices: usize,
 }
 
@@ -107,7 +107,11 @@ impl Walk<'_> {
             statements: self.statements.clone(),
             scope: self.scope.clone(),
             own: self.own.clone(),
-            begun: self.log[self.mark.min(self.log.len())..].to_vec(),
+            begun: (self.suspended.iter())
+                .flat_map(|&(from, to)| &self.log[from.min(self.log.len())..to.min(self.log.len())])
+                .chain(&self.log[self.mark.min(self.log.len())..])
+                .cloned()
+                .collect(),
         }
     }
 

@@ -13,6 +13,8 @@ pub(crate) enum Value {
     Int(i64),
     Case(String),
     Pid(usize),
+    /// A value of a `data` type: which type, and a number that nothing but comparison looks at.
+    Datum(usize, usize),
     /// The place of a node on the heap.
     Node(usize),
     Record(Vec<(String, Value)>),
@@ -100,6 +102,8 @@ impl Value {
             (Ty::Bool, Value::Bool(_)) | (Ty::Enum(_), Value::Case(_)) => true,
             (Ty::Pid | Ty::Lock, Value::Pid(_) | Value::Nothing) => true,
             (Ty::Node(_), Value::Node(_) | Value::Nothing) => true,
+            (Ty::Data(_), Value::Nothing) => true,
+            (Ty::Data(data), Value::Datum(of, _)) => data == of,
             (Ty::Record(record), Value::Record(fields)) => {
                 let wanted = &types.records[*record].fields;
                 wanted.iter().zip(fields).all(|((_, ty), (_, value))| value.belongs(types, ty))
@@ -116,12 +120,29 @@ impl Value {
         }
     }
 
+    /// Whether an operation that returns values of this type may return this one.
+    pub(crate) fn can_be_returned(&self, types: &Types, ty: &Ty) -> bool {
+        match (ty, self) {
+            (Ty::Unit, _) => true,
+            (Ty::Data(_), Value::Nothing) => false,
+            (Ty::Record(record), Value::Record(fields)) => {
+                let wanted = &types.records[*record].fields;
+                wanted.iter().zip(fields).all(|((_, ty), (_, v))| v.can_be_returned(types, ty))
+            }
+            (Ty::Array { of, .. }, Value::List(items)) => {
+                items.iter().all(|item| item.can_be_returned(types, of))
+            }
+            (ty, value) => value.belongs(types, ty),
+        }
+    }
+
     /// A number of a program as the value that it stands for.
     pub(crate) fn from_number(types: &Types, ty: &Ty, number: i32) -> Value {
         match ty {
             Ty::Optional(of) => {
                 let nothing = match **of {
                     Ty::Int { lo, .. } => number < lo,
+                    Ty::Data(_) => number < 1,
                     _ => number < 0,
                 };
                 if nothing { Value::Nothing } else { Value::from_number(types, of, number) }
@@ -134,6 +155,10 @@ impl Value {
                     .and_then(|c| cases.get(c))
                     .map_or(Value::Nothing, |case| Value::Case(case.clone()))
             }
+            Ty::Data(data) => match usize::try_from(number) {
+                Ok(number) if number > 0 => Value::Datum(*data, number),
+                _ => Value::Nothing,
+            },
             Ty::Pid | Ty::Lock => usize::try_from(number).map_or(Value::Nothing, Value::Pid),
             _ => Value::Int(number.into()),
         }

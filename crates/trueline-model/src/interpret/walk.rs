@@ -84,7 +84,7 @@ pub(crate) struct Walk<'w> {
     /// The step has begun: everything before was part of the previous step.
     pub(crate) begun: bool,
     /// The loops whose heads the step has passed.
-    pub(super) passed: Vec<u32>,
+    pub(super) passed: Vec<u64>,
     /// Heads of loops since the last entry of the log.
     pub(super) heads: u32,
     /// The enclosing statements, and the length of the log where the innermost one began.
@@ -103,6 +103,13 @@ pub(crate) struct Walk<'w> {
     pub(super) rounds: Rounds,
     pub(crate) scope: Vec<(String, Ty, Value)>,
     pub(super) own: Vec<(String, Ty, Value)>,
+    /// The first variable that is visible: those before it are of the callers of a procedure.
+    pub(super) visible: usize,
+    /// Which calls of procedures the walk is within.
+    pub(super) site: u64,
+    /// The statements that wait for procedures: how long the log was where each began, and where it
+    /// made its call.
+    pub(super) suspended: Vec<(usize, usize)>,
     /// Accesses cost nothing here: inside `atomic`, or in a statement under PAT's semantics.
     pub(super) free: u32,
     /// Only declarations and guards that decide when the operation may be called came before.
@@ -163,6 +170,9 @@ impl<'w> Walk<'w> {
             rounds: Rounds::new(),
             scope: Vec::new(),
             own,
+            visible: 0,
+            site: 0,
+            suspended: Vec::new(),
             free: 0,
             begins: true,
             sequential: false,
@@ -231,7 +241,8 @@ impl<'w> Walk<'w> {
             self.boundary(matches!(stmt.kind, StmtKind::Await(_) | StmtKind::Lock(_)))?;
             self.note_statement();
         }
-        let loops = Loop { at: stmt.span.start, choices: self.arities.len() };
+        let at = (self.site << 32) ^ u64::from(stmt.span.start);
+        let loops = Loop { at, choices: self.arities.len() };
         match &stmt.kind {
             StmtKind::If(condition, then, otherwise) => {
                 let chosen = if self.truth(condition)? { then } else { otherwise };
@@ -298,13 +309,16 @@ impl<'w> Walk<'w> {
                 self.scope.truncate(outside);
                 Ok(flow)
             }
+            StmtKind::ForEach { name, ordered, body } => {
+                self.each_process(&name.text, *ordered, body, &loops)
+            }
             StmtKind::Break => Ok(Flow::Break),
             StmtKind::Continue => Ok(Flow::Continue),
             StmtKind::Return(None) => Ok(Flow::Return(Value::Nothing)),
             StmtKind::Return(Some(value)) => Ok(Flow::Return(self.value(value)?)),
             StmtKind::Atomic(body) => {
                 if self.free == 0 && !self.sequential {
-                    self.boundary(waits(body))?;
+                    self.boundary(waits(self.rules.ast, body))?;
                 }
                 self.free += 1;
                 let flow = self.block(body)?;
@@ -435,7 +449,8 @@ impl<'w> Walk<'w> {
             ExprKind::Null | ExprKind::None => Ok(Value::Nothing),
             ExprKind::Me => Ok(Value::Pid(self.process)),
             ExprKind::Name(name) => {
-                let known = self.scope.iter().chain(&self.own).any(|(n, ..)| n == name);
+                let known =
+                    self.scope[self.visible..].iter().chain(&self.own).any(|(n, ..)| n == name);
                 if !known {
                     let types = self.rules.types;
                     if let Some((_, value)) = types.constants.iter().find(|(c, _)| c == name) {
@@ -459,7 +474,7 @@ impl<'w> Walk<'w> {
                 self.value(chosen)
             }
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right),
-            ExprKind::Call(name, args) => self.call(&name.text, args),
+            ExprKind::Call(name, args) => self.call(&name.text, args, expr.span.start),
             ExprKind::Lin(of) => self.value(of),
             ExprKind::Method(base, name, args) => {
                 let place = self.place(base)?;

@@ -20,6 +20,8 @@ pub(crate) struct Ast {
     pub(crate) locals: Vec<VarDecl>,
     /// Run once, before the first operation.
     pub(crate) init: Block,
+    /// Called from operations and from each other.
+    pub(crate) procedures: Vec<Op>,
     pub(crate) ops: Vec<Op>,
     pub(crate) spec: SpecDecl,
     pub(crate) client: Client,
@@ -47,6 +49,8 @@ pub(crate) enum TypeDecl {
     /// `node Node { value: Value; next: Node }`: lives on the heap; the name is the type of
     /// references to it.
     Node { name: Name, fields: Vec<Field> },
+    /// `data Value(2)`: so many values, which can only be copied and compared.
+    Data { name: Name, count: Expr },
 }
 
 impl TypeDecl {
@@ -55,7 +59,8 @@ impl TypeDecl {
             TypeDecl::Alias { name, .. }
             | TypeDecl::Enum { name, .. }
             | TypeDecl::Record { name, .. }
-            | TypeDecl::Node { name, .. } => name,
+            | TypeDecl::Node { name, .. }
+            | TypeDecl::Data { name, .. } => name,
         }
     }
 }
@@ -124,6 +129,12 @@ pub(crate) enum StmtKind {
     While(Expr, Block),
     Loop(Block),
     For(Name, Expr, Expr, Block),
+    /// `for p in pid { }`, in any order; `for p in pid ordered { }`, in that of their numbers.
+    ForEach {
+        name: Name,
+        ordered: bool,
+        body: Block,
+    },
     Break,
     Continue,
     Return(Option<Expr>),

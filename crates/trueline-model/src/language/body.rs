@@ -10,6 +10,8 @@ use super::ast::{BinaryOp, Expr, ExprKind, Name};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::flow::{Flow, Node, NodeIx};
 use super::parser::Parsed;
+use super::parts::{children, has_effect};
+use super::procedures::{Active, Instance, Procedure};
 use super::types::{Ty, Types};
 use super::typing::{arithmetic, common, equality, mismatch};
 use crate::program::{self, Binary, Place, Stmt, Unary, VarId, Variable};
@@ -33,6 +35,7 @@ pub(super) struct Globals {
     /// semantics.
     pub(super) demoted: Vec<bool>,
     pub(super) own_layout: Vec<Variable>,
+    pub(super) procedures: Vec<Procedure>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +74,8 @@ pub(super) struct PlaceRef {
     pub(super) offset: usize,
     /// Whether finding it reads shared memory.
     pub(super) shared_address: bool,
+    /// Of a node: where the cells of each leaf begin, and the dimensions.
+    pub(super) cells: Vec<(usize, Vec<usize>)>,
 }
 
 impl PlaceRef {
@@ -84,7 +89,14 @@ impl PlaceRef {
             Root::Local(first) => Place::Local(first + at, self.indices.clone()),
             Root::Own(first) => Place::Own(first + at, self.indices.clone()),
             Root::Shared(first, _) => Place::Shared(first + at, self.indices.clone()),
-            Root::Heap(node, pointer) => Place::Field(*node, Box::new(pointer.clone()), at),
+            Root::Heap(node, pointer) => {
+                let ((first, dims), pointer) = (&self.cells[at], Box::new(pointer.clone()));
+                if dims.is_empty() {
+                    return Place::Field(*node, pointer, *first);
+                }
+                let indices = self.indices.iter().cloned().zip(dims.iter().copied());
+                Place::FieldCell(*node, pointer, *first, indices.collect())
+            }
         }
     }
 }
@@ -111,7 +123,14 @@ pub(super) struct Body<'a> {
     pub(super) scope: Vec<(String, Ty, VarId)>,
     temporaries: Vec<(program::Type, VarId)>,
     pub(super) temporaries_used: usize,
-    /// The targets of `break` and `continue`; `None` for a loop inside an atomic block, which has
+    /// So many temporaries are in use by the statements that call the procedures we are in.
+    pub(super) temporaries_kept: usize,
+    /// The procedures that we are in, and what they have declared in this operation.
+    pub(super) active: Vec<Active>,
+    pub(super) instances: Vec<Instance>,
+    /// Calls of procedures that stand alone in the statement.
+    pub(super) calls: Vec<Span>,
+    /// Where `break` and `continue` go; `None` stands for a loop inside an atomic block, which has
     /// neither.
     pub(super) loops: Vec<Option<(NodeIx, NodeIx)>>,
     pub(super) result: Ty,
@@ -154,6 +173,10 @@ impl<'a> Body<'a> {
             scope: Vec::new(),
             temporaries: Vec::new(),
             temporaries_used: 0,
+            temporaries_kept: 0,
+            active: Vec::new(),
+            instances: vec![Instance::new(); globals.procedures.len()],
+            calls: Vec::new(),
             loops: Vec::new(),
             result,
             unlabelled: false,
@@ -246,7 +269,7 @@ impl<'a> Body<'a> {
             let message = format!("`{}` is declared already", name.text);
             return Err(Diagnostic::new(name.span, message).help("choose another name"));
         }
-        let first = self.declare(&name.text, &ty);
+        let first = self.first_of(&name.text, &ty);
         self.scope.push((name.text.clone(), ty.clone(), first));
         Ok(local_place(first, ty))
     }
@@ -542,7 +565,8 @@ impl<'a> Body<'a> {
 }
 
 pub(super) fn local_place(first: VarId, ty: Ty) -> PlaceRef {
-    PlaceRef { ty, root: Root::Local(first), indices: Vec::new(), offset: 0, shared_address: false }
+    let (root, indices, cells) = (Root::Local(first), Vec::new(), Vec::new());
+    PlaceRef { ty, root, indices, offset: 0, shared_address: false, cells }
 }
 
 /// A place of the scope's kind, for declarations outside of operations.
@@ -551,55 +575,7 @@ pub(super) fn shared_place(global: &Global) -> PlaceRef {
     PlaceRef { root, ..local_place(0, global.ty.clone()) }
 }
 
-pub(super) fn is_place(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..))
-}
-
 pub(super) fn equal(a: Vec<program::Expr>, b: Vec<program::Expr>) -> program::Expr {
     let pairs = a.into_iter().zip(b).map(|(a, b)| binary(Binary::Eq, a, b));
     pairs.reduce(|a, b| binary(Binary::And, a, b)).unwrap_or(program::Expr::Const(1))
-}
-
-/// The expressions directly inside.
-pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::Int(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Null
-        | ExprKind::None
-        | ExprKind::Me
-        | ExprKind::Name(_) => Vec::new(),
-        ExprKind::Field(of, _) | ExprKind::Not(of) | ExprKind::Negate(of) | ExprKind::Lin(of) => {
-            vec![of]
-        }
-        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Repeat(a, b) => vec![a, b],
-        ExprKind::Conditional(a, b, c) => vec![a, b, c],
-        ExprKind::Call(_, args) | ExprKind::List(args) => args.iter().collect(),
-        ExprKind::Method(of, _, args) => std::iter::once(&**of).chain(args).collect(),
-        ExprKind::New(_, fields) | ExprKind::Record(_, fields) => {
-            fields.iter().map(|(_, value)| value).collect()
-        }
-    }
-}
-
-/// Whether computing the expression changes something.
-pub(super) fn has_effect(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::New(..) | ExprKind::Lin(_) => true,
-        ExprKind::Call(name, _)
-            if !matches!(name.text.as_str(), "min" | "max" | "vl" | "number") =>
-        {
-            true
-        }
-        _ => children(expr).into_iter().any(has_effect),
-    }
-}
-
-pub(super) fn text(expr: &Expr) -> String {
-    match &expr.kind {
-        ExprKind::Name(name) => name.clone(),
-        ExprKind::Field(of, name) => format!("{}.{}", text(of), name.text),
-        ExprKind::Index(of, _) => format!("{}[...]", text(of)),
-        _ => "this".to_string(),
-    }
 }

@@ -28,7 +28,7 @@ use super::diagnostic::{Diagnostic, did_you_mean};
 use super::parser::Parsed;
 use super::specification::Signature;
 use super::types::{Ty, Types};
-use crate::program::{OpId, SpecMachine};
+use crate::program::{self, OpId, SpecMachine};
 
 /// The specification of this name, for these operations.
 pub(super) fn named(
@@ -46,6 +46,22 @@ pub(super) fn named(
             Diagnostic::new(name.span, format!("`{}` needs its {wanted}", name.text)).help(help)
         })
     };
+    let data = signatures.iter().flat_map(|s| s.args.iter().chain([&s.result]));
+    if data.into_iter().any(|ty| types.has_data(ty)) {
+        let refused = |message: String| {
+            let help = "give the operations a range of numbers: `type Value = 1..2`";
+            Err(Diagnostic::new(name.span, message).help(help))
+        };
+        if !ALIKE.contains(&name.text.as_str()) {
+            return refused(format!("`{}` does not treat all values alike", name.text));
+        }
+        if let Some((key, _)) = arguments
+            .iter()
+            .find(|(key, value)| key.text == "init" && !matches!(value.kind, ExprKind::None))
+        {
+            return refused(format!("`{}` is one of the numbers, not of a `data` type", key.text));
+        }
+    }
     let types = types.clone();
     let make = Make { types, ops, signatures, name };
     let machine = match name.text.as_str() {
@@ -105,6 +121,22 @@ const NAMES: [&str; 17] = [
     "log",
     "snapshot",
     "snzi",
+    "semiqueue",
+    "stuttering-queue",
+];
+
+/// Those that only keep, compare and give back what they are given: values can be exchanged.
+const ALIKE: [&str; 12] = [
+    "queue",
+    "bounded-queue",
+    "stack",
+    "deque",
+    "set",
+    "multiset",
+    "map",
+    "register",
+    "cas-register",
+    "log",
     "semiqueue",
     "stuttering-queue",
 ];
@@ -194,10 +226,11 @@ impl Make<'_> {
                 origins: Vec::new(),
             }),
             meanings: Mutex::default(),
+            renamed: Mutex::default(),
         };
         for (op, signature) in self.ops.iter().zip(&bridge.signatures) {
             let args: Vec<i32> =
-                signature.args.iter().map(|ty| bridge.types.scalar(ty).hi).collect();
+                signature.args.iter().map(|ty| bridge.types.passed(ty).hi).collect();
             if let Err(message) = bridge.understand(signature, &args) {
                 let message = format!("{message}, for the specification {}", self.name.text);
                 return Err(Diagnostic::new(op.name.span, message)
@@ -223,7 +256,11 @@ struct Bridge {
     states: Mutex<States>,
     /// By operation and arguments, the cached answers.
     meanings: Mutex<Meanings>,
+    /// By state and renaming: the state in which values have other names.
+    renamed: Mutex<RenamedStates>,
 }
+
+type RenamedStates = HashMap<(i32, Box<[u8]>), i32, FixedState>;
 
 type Meanings = HashMap<(OpId, Box<[i32]>), Arc<[Meaning]>, FixedState>;
 
@@ -253,7 +290,7 @@ impl Bridge {
         match &signature.result {
             Ty::Unit => add(meaning(&[], Value::Nil)),
             ty => {
-                let scalar = self.types.scalar(ty);
+                let scalar = self.types.passed(ty);
                 (scalar.lo..=scalar.hi).for_each(|n| add(meaning(&[n], self.value(ty, n))));
             }
         }
@@ -307,6 +344,59 @@ impl Bridge {
         outcomes
     }
 
+    /// The state in which the values of `data` types have other names: the one that is met on the same
+    /// way with other arguments. Of several outcomes with one result the same is taken. The
+    /// specifications that may be used here ([`ALIKE`]) treat all values alike, so that the outcomes
+    /// are the same up to names, in the same order.
+    fn renamed(&self, state: i32, to: &[u8]) -> i32 {
+        let lock = || self.renamed.lock().unwrap_or_else(PoisonError::into_inner);
+        // Back to a state that was renamed before, then forward again.
+        let mut way = Vec::new();
+        let mut at = state;
+        let mut now = loop {
+            if let Some(&known) = lock().get(&(at, to.into())) {
+                break known;
+            }
+            let origin = {
+                let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+                states.origins[at as usize].clone()
+            };
+            let Some(&before) = origin.first() else { break at };
+            way.push((at, origin));
+            at = before;
+        };
+        while let Some((state, origin)) = way.pop() {
+            let [before, operation, which, args @ ..] = &origin[..] else { continue };
+            let operation = *operation as usize;
+            let Signature { args: types, result, .. } = &self.signatures[operation];
+            let name = |ty: &Ty, value: i32| self.rename(ty, value, to);
+            let outcomes = self.outcomes(*before, operation, args);
+            let (words, _) = &outcomes[*which as usize];
+            let earlier = &outcomes[..*which as usize];
+            let number = earlier.iter().filter(|(other, _)| other == words).count();
+            let words: Box<[i32]> = words.iter().map(|word| name(result, *word)).collect();
+            let args: Vec<i32> = types.iter().zip(args).map(|(ty, arg)| name(ty, *arg)).collect();
+            let outcomes = self.outcomes(now, operation, &args).into_iter().enumerate();
+            let mut same = outcomes.filter(|(_, (other, _))| *other == words);
+            let Some((which, (_, next))) = same.nth(number) else {
+                unreachable!("the specification treats all values alike")
+            };
+            now = self.id(next, &[&[now, operation as i32, which as i32], &args[..]].concat());
+            lock().insert((state, to.into()), now);
+        }
+        now
+    }
+
+    fn rename(&self, ty: &Ty, value: i32, to: &[u8]) -> i32 {
+        match ty {
+            Ty::Optional(of) => self.rename(of, value, to),
+            Ty::Data(at) => {
+                program::renamed(self.types.processes + self.types.data[*at].first, value, to)
+            }
+            _ => value,
+        }
+    }
+
     /// The number of the state with this origin; states below `known` have the numbers that the
     /// origin uses.
     fn met_again(&self, origin: &[i32], known: usize) -> Option<i32> {
@@ -346,6 +436,14 @@ impl SpecMachine for Bridge {
         for (which, (words, next)) in outcomes.into_iter().enumerate() {
             let origin = [&[state[0], operation as i32, which as i32], args].concat();
             out.push((words, [self.id(next, &origin)].into()));
+        }
+    }
+
+    fn permute(&self, state: &[i32], to: &[u8]) -> Box<[i32]> {
+        let processes = self.types.processes;
+        match to.iter().enumerate().skip(processes).all(|(at, name)| at == usize::from(*name)) {
+            true => state.into(),
+            false => [self.renamed(state[0], to)].into(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The client of a model: the number of processes, their calls, and the calls that must be
 //! answered.
 
-use super::ast::{self, Ast, Event, Expr, Ops, Property, Role};
+use super::ast::{self, Ast, Event, Expr, ExprKind, Ops, Property, Role};
 use super::compile::constant_values;
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
@@ -86,7 +86,7 @@ pub(super) fn calls(
             Ok(())
         };
         let whole = |ty: &Ty| {
-            let scalar = types.scalar(ty);
+            let scalar = types.passed(ty);
             (scalar.lo..=scalar.hi).collect::<Vec<i32>>()
         };
         if role.ops.is_empty() {
@@ -131,6 +131,10 @@ pub(super) fn calls(
 }
 
 fn argument(types: &Types, ty: &Ty, value: &Expr) -> Parsed<i32> {
+    if types.has_data(ty) && !matches!(value.kind, ExprKind::None) {
+        let message = format!("values of {} have no names", types.show(ty));
+        return Err(Diagnostic::new(value.span, message).help("write `_`: any of them"));
+    }
     match constant_values(types, ty, value)?.as_deref() {
         Some([values]) if values.len() == 1 => Ok(values[0]),
         _ => Err(Diagnostic::new(value.span, format!("expected one of {}", types.show(ty)))),

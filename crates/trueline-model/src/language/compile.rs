@@ -15,6 +15,7 @@ use super::client;
 use super::diagnostic::Diagnostic;
 use super::flow::NodeIx;
 use super::parser::Parsed;
+use super::procedures;
 use super::snapshot_spec;
 use super::specification::{self, Signature};
 use super::types::{Ty, Types};
@@ -65,6 +66,10 @@ pub(super) fn compile(
     }
     globals.own_layout = own.clone();
     globals.demoted = vec![false; globals.own.len()];
+    globals.procedures = procedures::declared(&types, &ast.procedures)?;
+    for at in 0..globals.procedures.len() {
+        Body::new(&types, &globals, Mode { pat: false, ..mode }, Ty::Unit).check_procedure(at)?;
+    }
     let setup = setup(&types, ast, &globals, &mut shared, mode)?;
 
     let signatures = signatures(&types, ast)?;
@@ -107,7 +112,7 @@ pub(super) fn compile(
                 .iter()
                 .flat_map(|leaf| {
                     let cells = leaf.dims.iter().map(|dim| dim.len).product();
-                    vec![types.scalar(&leaf.ty); cells]
+                    vec![types.passed(&leaf.ty); cells]
                 })
                 .collect(),
             entry: steps.entry,
@@ -135,7 +140,10 @@ pub(super) fn compile(
     };
     let nodes = types.nodes.iter().map(|node| NodeType {
         name: node.name.clone(),
-        fields: (node.fields.iter()).flat_map(|(name, ty)| layout(&types, name, ty)).collect(),
+        fields: (node.fields.iter())
+            .flat_map(|(name, ty)| layout(&types, name, ty))
+            .flat_map(cells)
+            .collect(),
         capacity: types.heap,
         reclaim: match &ast.client.heap {
             Some(heap) if heap.recycle => Reclaim::Recycled,
@@ -179,6 +187,17 @@ pub(super) fn declare_types(types: &mut Types, ast: &Ast) -> Parsed<Vec<usize>> 
     }
     types.declare(&ast.types)?;
     Ok(counts)
+}
+
+/// The cells of an array, as variables of their own.
+fn cells(variable: Variable) -> Vec<Variable> {
+    let cell = |cell: usize| Variable {
+        name: variable.cell_name(cell),
+        ty: variable.ty.clone(),
+        dims: Vec::new(),
+        initial: vec![variable.first(cell)],
+    };
+    (0..variable.cells()).map(cell).collect()
 }
 
 fn layout(types: &Types, name: &str, ty: &Ty) -> Vec<Variable> {
@@ -225,7 +244,7 @@ fn declare(
 /// A flag for each process, beside each variable that is used with `ll`.
 fn add_links(types: &Types, ast: &Ast, globals: &mut [Global], into: &mut Vec<Variable>) {
     let mut linked = Vec::new();
-    for op in &ast.ops {
+    for op in ast.ops.iter().chain(&ast.procedures) {
         find_links(&op.body, &mut linked);
     }
     for global in globals {
@@ -259,7 +278,7 @@ fn find_links(block: &[Stmt], out: &mut Vec<String>) {
         {
             out.push(name.to_string());
         }
-        super::body::children(expr).into_iter().for_each(|child| search(child, out));
+        super::parts::children(expr).into_iter().for_each(|child| search(child, out));
     }
     visit(block, &mut |stmt| {
         expressions(stmt).into_iter().for_each(|expr| search(expr, out));
@@ -278,6 +297,7 @@ fn visit<'a>(block: &'a [Stmt], see: &mut impl FnMut(&'a Stmt)) {
             StmtKind::While(_, a)
             | StmtKind::Loop(a)
             | StmtKind::For(_, _, _, a)
+            | StmtKind::ForEach { body: a, .. }
             | StmtKind::Atomic(a) => visit(a, see),
             StmtKind::Either(branches) => branches.iter().for_each(|branch| visit(branch, see)),
             _ => {}
@@ -305,7 +325,8 @@ fn expressions(stmt: &Stmt) -> Vec<&Expr> {
 /// Whether an operation marks a linearization point in a branch that the parameters choose.
 fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
     fn marked(expr: &Expr) -> bool {
-        matches!(expr.kind, ExprKind::Lin(_)) || super::body::children(expr).into_iter().any(marked)
+        matches!(expr.kind, ExprKind::Lin(_))
+            || super::parts::children(expr).into_iter().any(marked)
     }
     fn search(types: &Types, block: &[Stmt]) -> Parsed<bool> {
         for stmt in block {
@@ -318,6 +339,7 @@ fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
                 StmtKind::While(_, a)
                 | StmtKind::Loop(a)
                 | StmtKind::For(_, _, _, a)
+                | StmtKind::ForEach { body: a, .. }
                 | StmtKind::Atomic(a) => search(types, a)?,
                 StmtKind::Either(branches) => {
                     let mut any = false;
@@ -334,7 +356,7 @@ fn has_marks(types: &Types, ast: &Ast) -> Parsed<bool> {
         }
         Ok(false)
     }
-    for op in &ast.ops {
+    for op in ast.ops.iter().chain(&ast.procedures) {
         if search(types, &op.body)? {
             return Ok(true);
         }
@@ -351,6 +373,14 @@ pub(super) fn constant_values(
     let scalar = |ty: &Ty, expr: &Expr| -> Parsed<Option<i32>> {
         let value = match &expr.kind {
             ExprKind::None | ExprKind::Null => types.nothing(ty),
+            _ if types.has_data(ty) => {
+                if types.number(expr).is_ok() {
+                    let message = format!("values of {} have no names", types.show(ty));
+                    return Err(Diagnostic::new(expr.span, message)
+                        .help("a variable of a `data` type begins as `none`"));
+                }
+                None
+            }
             ExprKind::Name(name) if matches!(ty, Ty::Enum(_) | Ty::Optional(_)) => {
                 let of = match ty {
                     Ty::Optional(of) => &**of,
@@ -442,6 +472,12 @@ fn setup(
     Ok(Setup { locals: body.locals, body: statements, is_a_step: mode.pat && skips })
 }
 
+/// Whether a value of the type can be passed to an operation.
+fn is_scalar(ty: &Ty) -> bool {
+    matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Data(_) | Ty::Optional(_))
+        || *ty == Ty::Any
+}
+
 pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
     let mut out: Vec<Signature> = Vec::new();
     for op in &ast.ops {
@@ -452,7 +488,7 @@ pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
         let mut args = Vec::new();
         for arg in &op.args {
             let ty = types.resolve(&arg.of)?;
-            if !matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Optional(_)) {
+            if !is_scalar(&ty) {
                 let message = format!("an argument cannot be of type {}", types.show(&ty));
                 return Err(Diagnostic::new(arg.of.span, message)
                     .help("numbers, truth values and enumerations can be passed"));
@@ -463,8 +499,6 @@ pub(super) fn signatures(types: &Types, ast: &Ast) -> Parsed<Vec<Signature>> {
             None => Ty::Unit,
             Some(ty) => types.resolve(ty)?,
         };
-        let is_scalar =
-            |ty: &Ty| matches!(ty, Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Optional(_));
         let is_plain_array = match &result {
             Ty::Array { of, by_process, .. } => is_scalar(of) && !by_process,
             _ => true,

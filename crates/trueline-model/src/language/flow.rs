@@ -405,7 +405,7 @@ impl Live {
                 match &**place {
                     Place::Local(variable, _) => mark(&mut self.locals, *variable, true),
                     Place::Own(variable, _) => mark(&mut self.own, *variable, true),
-                    Place::Shared(..) | Place::Field(..) => {}
+                    Place::Shared(..) | Place::Field(..) | Place::FieldCell(..) => {}
                 }
                 self.address(place);
             }
@@ -428,6 +428,10 @@ impl Live {
                 indices.iter().for_each(|index| self.read(index));
             }
             Place::Field(_, pointer, _) => self.read(pointer),
+            Place::FieldCell(_, pointer, _, indices) => {
+                self.read(pointer);
+                indices.iter().for_each(|(index, _)| self.read(index));
+            }
         }
     }
 
@@ -483,7 +487,11 @@ impl Live {
                     }
                 }
             }
-            Stmt::Pick(place, _, _) => self.write(place),
+            Stmt::Pick(place, low, high) => {
+                self.write(place);
+                self.read(low);
+                self.read(high);
+            }
             Stmt::New(place, _, fields) => {
                 self.write(place);
                 fields.iter().for_each(|(_, value)| self.read(value));

@@ -149,8 +149,8 @@ impl Body<'_> {
         self.destination(&of.ty, into.filter(|into| !finds_by(of, into, count)))
     }
 
-    /// Where to store a scalar result.
-    fn destination(&mut self, ty: &Ty, into: Option<&PlaceRef>) -> PlaceRef {
+    /// Where a scalar result goes.
+    pub(super) fn destination(&mut self, ty: &Ty, into: Option<&PlaceRef>) -> PlaceRef {
         if let Some(place) = into
             && place.ty == *ty
             && !place.is_shared()
@@ -236,14 +236,22 @@ impl Body<'_> {
             }
             "choose" => {
                 arity(name, args, 2)?;
-                let (lo, hi) = (self.types.number(&args[0])?, self.types.number(&args[1])?);
+                let low = self.argument(&args[0])?;
+                let low = self.hoist_before(low, &args[1]);
+                let high = self.argument(&args[1])?;
+                let (Ty::Int { lo, .. }, Ty::Int { hi, .. }) = (&low.ty, &high.ty) else {
+                    return Err(Diagnostic::new(expr.span, "`choose` takes two numbers"));
+                };
+                let (lo, hi) = (*lo, *hi);
                 if lo > hi || i64::from(hi) - i64::from(lo) > 4096 {
                     let message = format!("there is no choice from {lo} to {hi}");
                     return Err(Diagnostic::new(expr.span, message));
                 }
                 let ty = Ty::Int { lo, hi };
-                let result = self.destination(&ty, into);
-                self.emit(vec![Stmt::Pick(result.leaf(0), lo, hi)], false);
+                // The bounds are not read again once the place is written.
+                let result = self.destination(&ty, None);
+                let (low, high) = (low.leaves[0].clone(), high.leaves[0].clone());
+                self.emit(vec![Stmt::Pick(result.leaf(0), low, high)], false);
                 Ok(self.load(&result))
             }
             "number" => {
@@ -259,8 +267,13 @@ impl Body<'_> {
                 Ok(Value { ty, leaves, shared: value.shared })
             }
             _ => {
+                let procedures = &self.globals.procedures;
+                if let Some(at) = procedures.iter().position(|p| p.op.name.text == name.text) {
+                    return self.inline(at, args, expr.span);
+                }
+                let procedures = procedures.iter().map(|p| p.op.name.text.as_str());
                 let known = FUNCTIONS;
-                let help = did_you_mean(&name.text, known)
+                let help = did_you_mean(&name.text, known.into_iter().chain(procedures))
                     .unwrap_or_else(|| format!("the functions are `{}`", known.join("`, `")));
                 let message = format!("no function is called `{}`", name.text);
                 Err(Diagnostic::new(name.span, message).help(help))
@@ -293,10 +306,11 @@ impl Body<'_> {
             shared = false;
         }
         let mut given = Vec::new();
+        let cells = self.types.node_cells(node);
         let mut at = 0;
         for ((_, ty), leaves) in of.iter().zip(leaves) {
             for (i, leaf) in leaves.into_iter().flatten().enumerate() {
-                given.push((at + i, leaf));
+                given.push((cells[at + i].0, leaf));
             }
             at += self.types.leaves(ty).len();
         }
@@ -341,7 +355,7 @@ impl Body<'_> {
     }
 }
 
-const FUNCTIONS: [&str; 10] =
+pub(super) const FUNCTIONS: [&str; 10] =
     ["cas", "swap", "fetch_add", "ll", "sc", "vl", "choose", "min", "max", "number"];
 
 fn arity(name: &Name, args: &[Expr], wanted: usize) -> Parsed<()> {

@@ -3,8 +3,8 @@
 //! `docs/model-language.md` is its reference. A model passes through [`lexer`], [`parser`] (with
 //! [`parse_statements`] and [`expressions`]) and [`ast`]. Then, with the parameters set,
 //! [`compile`] resolves [`types`], checks operations ([`typing`]), turns them into graphs
-//! ([`body`], [`places`], [`functions`], [`statements`]), cuts the graphs into steps ([`flow`]),
-//! and compiles the specification ([`specification`], [`spec_run`], [`builtin`],
+//! ([`body`], [`places`], [`functions`], [`statements`], [`procedures`]), cuts the graphs into steps
+//! ([`flow`]), and compiles the specification ([`specification`], [`spec_run`], [`builtin`],
 //! [`snapshot_spec`]). A specification for histories stops before the operations: [`history_spec`].
 
 pub(crate) mod ast;
@@ -24,7 +24,9 @@ mod order;
 mod parse_specification;
 mod parse_statements;
 mod parser;
+mod parts;
 mod places;
+mod procedures;
 mod ranges;
 mod snapshot_spec;
 mod spec_run;

@@ -24,10 +24,10 @@ pub(super) fn changes(steps: &[Step], state: usize) -> bool {
 fn tree_changes(tree: &Tree, state: usize) -> bool {
     let any = |trees: &[Tree]| trees.iter().any(|tree| tree_changes(tree, state));
     match tree {
-        Tree::Const(_) | Tree::Me | Tree::Choose(..) => false,
+        Tree::Const(_) | Tree::Me => false,
         Tree::Read(place) => any(&place.path),
         Tree::Not(a) | Tree::Negate(a) | Tree::Within(a, _) => tree_changes(a, state),
-        Tree::Binary(_, a, b) | Tree::Min(a, b) | Tree::Max(a, b) => {
+        Tree::Binary(_, a, b) | Tree::Min(a, b) | Tree::Max(a, b) | Tree::Choose(a, b) => {
             tree_changes(a, state) || tree_changes(b, state)
         }
         Tree::If(a, b, c) => [a, b, c].into_iter().any(|tree| tree_changes(tree, state)),

@@ -6,9 +6,10 @@
 //! too late if something in between changes its operands: then it is kept in a temporary too.
 
 use super::ast::{Expr, ExprKind, Stmt as Statement, StmtKind};
-use super::body::{Body, PlaceRef, Root, children, has_effect, read};
+use super::body::{Body, PlaceRef, Root, read};
 use super::diagnostic::{Diagnostic, Span};
 use super::parser::Parsed;
+use super::parts::{children, has_effect};
 use crate::program::{self, Place, Stmt};
 
 impl Body<'_> {
@@ -119,7 +120,21 @@ fn reads(expr: &program::Expr, of: &PlaceRef, count: usize) -> bool {
                     (parts(*first).contains(id), indices)
                 }
                 (Place::Field(node, pointer, field), Root::Heap(of_node, _)) => {
-                    (node == of_node && parts(0).contains(field), std::slice::from_ref(&**pointer))
+                    let cells = &of.cells[of.offset..of.offset + count];
+                    let written = cells.iter().any(|(first, dims)| {
+                        (*first..first + dims.iter().product::<usize>()).contains(field)
+                    });
+                    (node == of_node && written, std::slice::from_ref(&**pointer))
+                }
+                (Place::FieldCell(node, pointer, first, indices), root) => {
+                    let written = match root {
+                        Root::Heap(of_node, _) if node == of_node => {
+                            of.cells[of.offset..of.offset + count].iter().any(|c| c.0 == *first)
+                        }
+                        _ => false,
+                    };
+                    let inside = indices.iter().map(|(index, _)| index).chain([&**pointer]);
+                    return written || inside.into_iter().any(|part| reads(part, of, count));
                 }
                 (Place::Field(_, pointer, _), _) => (false, std::slice::from_ref(&**pointer)),
                 (

@@ -92,6 +92,12 @@ impl Parser {
                 self.advance();
                 let name = self.name("the loop's variable")?;
                 self.expect_word("in", "and the range: `for i in 0..3`")?;
+                if self.take_word("pid") {
+                    let ordered = self.take_word("ordered");
+                    let kind = StmtKind::ForEach { name, ordered, body: self.block()? };
+                    into.push(Stmt { kind, span: at.to(self.last_span()) });
+                    return Ok(());
+                }
                 let records = std::mem::replace(&mut self.records, false);
                 let low = self.sum()?;
                 self.expect_sign("..", "and the last value")?;

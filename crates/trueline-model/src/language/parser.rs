@@ -12,16 +12,18 @@ use super::diagnostic::{Diagnostic, Span, did_you_mean, nearest};
 use super::lexer::{Token, TokenKind, tokens};
 
 /// Words that cannot be names.
-pub(crate) const KEYWORDS: [&str; 49] = [
+pub(crate) const KEYWORDS: [&str; 51] = [
     "object",
     "type",
     "enum",
     "record",
     "node",
+    "data",
     "shared",
     "local",
     "init",
     "op",
+    "procedure",
     "spec",
     "state",
     "client",
@@ -64,9 +66,21 @@ pub(crate) const KEYWORDS: [&str; 49] = [
     "nat",
 ];
 
-const ITEMS: [&str; 12] = [
-    "type", "enum", "record", "node", "shared", "local", "init", "op", "spec", "client",
-    "property", "object",
+const ITEMS: [&str; 14] = [
+    "type",
+    "enum",
+    "record",
+    "node",
+    "data",
+    "shared",
+    "local",
+    "init",
+    "op",
+    "procedure",
+    "spec",
+    "client",
+    "property",
+    "object",
 ];
 
 /// Deeper nesting than this is an error.
@@ -215,6 +229,7 @@ impl Parser {
             shared: Vec::new(),
             locals: Vec::new(),
             init: Vec::new(),
+            procedures: Vec::new(),
             ops: Vec::new(),
             spec: SpecDecl::Written { state: Vec::new(), ops: Vec::new(), span: Span::default() },
             client: Client {
@@ -245,6 +260,8 @@ impl Parser {
                 ast.init.extend(self.block()?);
             } else if self.take_word("op") {
                 ast.ops.push(self.op(at)?);
+            } else if self.take_word("procedure") {
+                ast.procedures.push(self.op(at)?);
             } else if self.take_word("spec") {
                 once(&mut spec, self.spec(at)?, at, "specification")?;
             } else if self.take_word("client") {
@@ -366,6 +383,16 @@ impl Parser {
         } else if self.take_word("node") {
             let (name, fields) = self.fields()?;
             TypeDecl::Node { name, fields }
+        } else if self.take_word("data") {
+            let name = self.name("the type's name")?;
+            if !self.is_sign("(") {
+                let help = format!("say how many values there are: `data {}(2)`", name.text);
+                return Err(self.unexpected("`(` and the number of values").help(help));
+            }
+            self.advance();
+            let count = self.sum()?;
+            self.expect_sign(")", "after the number of values")?;
+            TypeDecl::Data { name, count }
         } else {
             return Ok(None);
         }))

@@ -1,9 +1,10 @@
 //! Places of an operation: variables, cells, fields and their values.
 
 use super::ast::{Expr, ExprKind, Name};
-use super::body::{Body, PlaceRef, Root, Value, is_place, local_place, read, text};
+use super::body::{Body, PlaceRef, Root, Value, local_place, read};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
+use super::parts::{is_place, text};
 use super::types::Ty;
 use crate::program::{self, Place, Stmt, VarId};
 
@@ -40,6 +41,7 @@ impl Body<'_> {
                     indices: Vec::new(),
                     offset: 0,
                     shared_address: pointer.shared,
+                    cells: self.types.node_cells(node),
                 };
                 let fields = &self.types.nodes[node].fields;
                 let (ty, offset) = self.field(fields, &self.types.nodes[node].name, field)?;

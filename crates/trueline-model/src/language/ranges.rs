@@ -59,7 +59,7 @@ impl Shape {
 pub(super) fn domain(types: &Types, ty: &Ty) -> Option<(i32, i32)> {
     match ty {
         Ty::Int { lo, hi } => Some((*lo, *hi)),
-        Ty::Optional(_) | Ty::Pid | Ty::Bool | Ty::Enum(_) => {
+        Ty::Optional(_) | Ty::Pid | Ty::Bool | Ty::Enum(_) | Ty::Data(_) => {
             let scalar = types.scalar(ty);
             Some((scalar.lo, scalar.hi))
         }

@@ -58,6 +58,9 @@ pub(super) fn snapshot(
         let count = types.processes;
         return Err(wrong(format!("`scan` returns {count} of the values that `update` takes")));
     }
+    if types.has_data(value) {
+        return Err(wrong(format!("segments cannot hold {}", types.show(value))));
+    }
     if !types.scalar(value).contains(initial) {
         return Err(wrong(format!("{initial} is not one of {}", types.show(value))));
     }

@@ -36,7 +36,8 @@ pub(super) enum Tree {
     List(Vec<Tree>),
     Min(Box<Tree>, Box<Tree>),
     Max(Box<Tree>, Box<Tree>),
-    Choose(i32, i32),
+    /// Where there is no such number the operation cannot be executed.
+    Choose(Box<Tree>, Box<Tree>),
     Method(Method, Where, Vec<Tree>),
     /// The value, if it is one of the type of where it goes to, which the text names.
     Within(Box<Tree>, Box<(Shape, String)>),
@@ -347,7 +348,14 @@ impl Run {
             }
             Tree::Min(a, b) => Data::Int(self.number(a)?.min(self.number(b)?)),
             Tree::Max(a, b) => Data::Int(self.number(a)?.max(self.number(b)?)),
-            Tree::Choose(lo, hi) => Data::Int(lo + self.choice((hi - lo + 1) as usize) as i32),
+            Tree::Choose(low, high) => {
+                let (low, high) = (self.number(low)?, self.number(high)?);
+                let count = usize::try_from(i64::from(high) - i64::from(low) + 1).ok()?;
+                if count == 0 {
+                    return None;
+                }
+                Data::Int(low + self.choice(count) as i32)
+            }
             Tree::Binary(op, left, right) => return self.binary(*op, left, right),
             Tree::Within(of, within) => {
                 let (value, (shape, what)) = (self.eval(of)?, &**within);

@@ -2,6 +2,7 @@
 
 use super::spec_run::Data;
 use super::types::{Ty, Types};
+use crate::program::renamed;
 
 /// Values as words: numbers as they are, containers with their length in front.
 pub(super) fn encode(data: &Data, out: &mut Vec<i32>) {
@@ -93,6 +94,10 @@ pub(super) fn rename(types: &Types, ty: &Ty, data: Data, to: &[u8]) -> Data {
             let renamed = usize::try_from(process).ok().and_then(|p| to.get(p));
             Data::Int(renamed.map_or(process, |p| i32::from(*p)))
         }
+        (Ty::Data(at), Data::Int(value)) => {
+            Data::Int(renamed(types.processes + types.data[*at].first, value, to))
+        }
+        (Ty::Optional(of), data) => rename(types, of, data, to),
         (Ty::Array { of, by_process: true, .. }, Data::List(items)) => {
             let mut out = items.clone();
             for (process, item) in items.into_iter().enumerate() {

@@ -4,9 +4,11 @@
 //! returns and unreachable statements.
 
 use super::ast::{Block, Expr, ExprKind, Stmt, StmtKind, VarDecl};
-use super::body::{Body, Value, binary, has_effect, is_place, read};
+use super::body::{Body, Value, binary, read};
 use super::diagnostic::{Diagnostic, Span};
 use super::parser::Parsed;
+use super::parts::{has_effect, is_place};
+use super::procedures;
 use super::types::Ty;
 use crate::program::{self, Binary};
 
@@ -30,6 +32,7 @@ impl Body<'_> {
             {
                 self.begin(*span);
                 self.entangled = value.as_ref().is_some_and(|value| self.entangles(value));
+                self.calls = value.iter().map(|value| value.span).collect();
                 self.give_back(value.as_ref(), *span, true)?;
                 falls = false;
                 rest = after;
@@ -43,7 +46,7 @@ impl Body<'_> {
 
     fn begin(&mut self, span: Span) {
         self.span = span;
-        self.temporaries_used = 0;
+        self.temporaries_used = self.temporaries_kept;
         if self.mode.pat && self.atomic == 0 {
             self.fresh = true;
         }
@@ -52,6 +55,7 @@ impl Body<'_> {
     fn statement(&mut self, stmt: &Stmt) -> Parsed<Falls> {
         self.begin(stmt.span);
         self.entangled = self.is_entangled(stmt);
+        self.calls = procedures::alone(stmt);
         let begins = self.begins;
         self.begins &=
             matches!(stmt.kind, StmtKind::Local(_) | StmtKind::When(..) | StmtKind::Await(_));
@@ -119,6 +123,7 @@ impl Body<'_> {
                 return breaks(self.types, body);
             }
             StmtKind::For(name, low, high, body) => self.for_loop(name, low, high, body)?,
+            StmtKind::ForEach { name, ordered, body } => self.for_each(name, *ordered, body)?,
             StmtKind::Break | StmtKind::Continue => {
                 let word = if matches!(stmt.kind, StmtKind::Break) { "break" } else { "continue" };
                 match self.loops.last() {
@@ -241,7 +246,7 @@ impl Body<'_> {
     }
 
     /// A block that goes on to `end`.
-    fn branch_to(&mut self, block: &Block, end: usize) -> Parsed<Falls> {
+    pub(super) fn branch_to(&mut self, block: &Block, end: usize) -> Parsed<Falls> {
         let falls = self.block(block)?;
         if falls {
             self.jump(end);
@@ -306,8 +311,8 @@ impl Body<'_> {
                 self.put(&place, leaves, shared);
             }
             None => {
-                // In a loop the variable is new in every round.
-                if !self.loops.is_empty() {
+                // In a loop the variable is new in every round, in a procedure in every call.
+                if !self.loops.is_empty() || !self.active.is_empty() {
                     self.clear(&place);
                 }
             }
@@ -342,7 +347,12 @@ impl Body<'_> {
     }
 
     /// Assigns, unless the value was computed in place.
-    fn put(&mut self, place: &super::body::PlaceRef, leaves: Vec<program::Expr>, shared: bool) {
+    pub(super) fn put(
+        &mut self,
+        place: &super::body::PlaceRef,
+        leaves: Vec<program::Expr>,
+        shared: bool,
+    ) {
         let stays = |stmt: &program::Stmt| match stmt {
             program::Stmt::Set(to, program::Expr::Read(from)) => {
                 format!("{to:?}") != format!("{from:?}")
@@ -493,6 +503,9 @@ impl Body<'_> {
         if self.no_return {
             let message = "`return` cannot stand in a loop inside `atomic`";
             return Err(Diagnostic::new(span, message));
+        }
+        if !self.active.is_empty() {
+            return self.give_back_to_caller(value, span, lin);
         }
         let pat_step = self.mode.pat && self.atomic == 0;
         if pat_step && self.labelled && !value.is_some_and(|v| self.touches(v)) {

@@ -8,7 +8,7 @@
 use super::ast::{self, BinaryOp, Expr, ExprKind, TypeDecl, TypeKind};
 use super::diagnostic::{Diagnostic, Span, did_you_mean};
 use super::parser::Parsed;
-use crate::program;
+use crate::program::{self, MOST_NAMES};
 
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub(crate) enum Ty {
     Pid,
     Node(usize),
     Enum(usize),
+    /// One of the interchangeable values of a `data` type. A variable that was not given one holds
+    /// `none`; what is passed and returned is never `none`, but where the type is optional.
+    Data(usize),
     /// Of a number, a truth value or an enumeration: references and ids have null.
     Optional(Box<Ty>),
     Record(usize),
@@ -49,6 +52,15 @@ pub(crate) struct Struct {
     pub(crate) cells: usize,
 }
 
+/// A type of values that can only be copied and compared.
+#[derive(Clone, Debug)]
+pub(crate) struct DataType {
+    pub(crate) name: String,
+    pub(crate) count: usize,
+    /// How many values the `data` types before it have.
+    pub(crate) first: usize,
+}
+
 /// One scalar variable, or array of scalars, of a type's layout.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
@@ -72,6 +84,7 @@ pub(crate) struct Types {
     pub(crate) records: Vec<Struct>,
     pub(crate) nodes: Vec<Struct>,
     pub(crate) enums: Vec<(String, Vec<String>)>,
+    pub(crate) data: Vec<DataType>,
     pub(crate) aliases: Vec<(String, Ty)>,
 }
 
@@ -106,6 +119,21 @@ impl Types {
                     let cases = cases.iter().map(|c| c.text.clone()).collect();
                     self.enums.push((name.text.clone(), cases));
                 }
+                TypeDecl::Data { name, count } => {
+                    let span = count.span;
+                    let (count, first) = (self.number(count)?, self.data_values());
+                    if !(1..=MOST_NAMES as i32).contains(&count)
+                        || first + count as usize + self.processes > MOST_NAMES
+                    {
+                        let message = format!("`{}` has too many or too few values", name.text);
+                        let help = format!(
+                            "at most {MOST_NAMES} processes and values of `data` types can be checked"
+                        );
+                        return Err(Diagnostic::new(span, message).help(help));
+                    }
+                    let name = name.text.clone();
+                    self.data.push(DataType { name, count: count as usize, first });
+                }
                 _ => {}
             }
         }
@@ -127,17 +155,38 @@ impl Types {
         for decl in types {
             if let TypeDecl::Node { name, fields } = decl {
                 let of = self.fields(fields)?;
-                if let Some(at) = of.iter().position(|(_, ty)| self.has_array(ty)) {
-                    let message = "a node cannot contain an array";
+                if let Some(at) = of.iter().position(|(_, ty)| self.has_array_of_processes(ty)) {
+                    let message = "a node cannot contain an array that is indexed by processes";
                     let help = "keep the array in a shared variable";
                     return Err(Diagnostic::new(fields[at].of.span, message).help(help));
                 }
+                check_size(of.iter().map(|(_, ty)| self.cells(ty)).sum(), name.span)?;
                 if let Some(node) = self.nodes.iter_mut().find(|n| n.name == name.text) {
                     node.fields = of;
                 }
             }
         }
         Ok(())
+    }
+
+    /// How many values all `data` types have together.
+    pub(crate) fn data_values(&self) -> usize {
+        self.data.iter().map(|data| data.count).sum()
+    }
+
+    /// Whether a value of this type is, or may hold, one of a `data` type.
+    pub(crate) fn has_data(&self, ty: &Ty) -> bool {
+        match ty {
+            Ty::Data(_) => true,
+            Ty::Optional(of) | Ty::Array { of, .. } | Ty::Seq(of) | Ty::Set(of) => {
+                self.has_data(of)
+            }
+            Ty::Map(key, value) => self.has_data(key) || self.has_data(value),
+            Ty::Record(record) => {
+                self.records[*record].fields.iter().any(|(_, ty)| self.has_data(ty))
+            }
+            _ => false,
+        }
     }
 
     fn fields(&self, fields: &[ast::Field]) -> Parsed<Vec<(String, Ty)>> {
@@ -161,14 +210,21 @@ impl Types {
         }
     }
 
-    fn has_array(&self, ty: &Ty) -> bool {
-        match ty {
-            Ty::Array { .. } => true,
-            Ty::Record(record) => {
-                self.records[*record].fields.iter().any(|(_, ty)| self.has_array(ty))
-            }
-            _ => false,
+    fn has_array_of_processes(&self, ty: &Ty) -> bool {
+        self.leaves(ty).iter().any(|leaf| leaf.dims.iter().any(|dim| dim.by_process))
+    }
+
+    /// The leaves of a node's fields: the number of the first cell of each, and its dimensions.
+    pub(crate) fn node_cells(&self, node: usize) -> Vec<(usize, Vec<usize>)> {
+        let mut out: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut first = 0;
+        for leaf in self.nodes[node].fields.iter().flat_map(|(_, ty)| self.leaves(ty)) {
+            let dims: Vec<usize> = leaf.dims.iter().map(|dim| dim.len).collect();
+            let cells: usize = dims.iter().product();
+            out.push((first, dims));
+            first += cells;
         }
+        out
     }
 
     /// The type that was written.
@@ -197,7 +253,9 @@ impl Types {
             }
             TypeKind::Named(name) => self.named(name, ty.span)?,
             TypeKind::Optional(of) => match self.resolve(of)? {
-                of @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)) => Ty::Optional(Box::new(of)),
+                of @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_) | Ty::Data(_)) => {
+                    Ty::Optional(Box::new(of))
+                }
                 of @ (Ty::Pid | Ty::Node(_) | Ty::Optional(_) | Ty::Any) => of,
                 _ => {
                     let message = "only numbers, truth values and enumerations can be optional";
@@ -241,12 +299,17 @@ impl Types {
         if let Some(enumeration) = self.enums.iter().position(|(e, _)| e == name) {
             return Ok(Ty::Enum(enumeration));
         }
+        if let Some(data) = self.data.iter().position(|d| d.name == name) {
+            // A history has values of which nothing is known: they are like these.
+            return Ok(if self.histories { Ty::Any } else { Ty::Data(data) });
+        }
         if name == "any" && self.histories {
             return Ok(Ty::Any);
         }
         let known = (self.aliases.iter().map(|(name, _)| name.as_str()))
             .chain(self.nodes.iter().chain(&self.records).map(|s| s.name.as_str()))
             .chain(self.enums.iter().map(|(name, _)| name.as_str()))
+            .chain(self.data.iter().map(|data| data.name.as_str()))
             .chain(["bool", "pid", "lock", "seq", "set", "map"]);
         let mut error = Diagnostic::new(span, format!("no type is called `{name}`"))
             .maybe_help(did_you_mean(name, known));
@@ -314,8 +377,10 @@ impl Types {
         match ty {
             Ty::Optional(of) => Some(match **of {
                 Ty::Int { lo, .. } => lo - 1,
+                Ty::Data(_) => 0,
                 _ => -1,
             }),
+            Ty::Data(_) => Some(0),
             Ty::Pid | Ty::Lock => Some(-1),
             Ty::Node(_) => Some(0),
             _ => None,
@@ -335,6 +400,16 @@ impl Types {
                 kind: program::Kind::Names(names(*enumeration)),
                 none: None,
             },
+            Ty::Data(data) => {
+                let DataType { count, first, .. } = self.data[*data];
+                program::Type {
+                    lo: 0,
+                    hi: count as i32,
+                    kind: program::Kind::Data { first },
+                    none: Some(0),
+                }
+            }
+            Ty::Optional(of) if matches!(**of, Ty::Data(_)) => self.scalar(of),
             Ty::Optional(of) => {
                 let mut scalar = self.scalar(of);
                 if let program::Kind::Names(names) = &mut scalar.kind {
@@ -348,7 +423,15 @@ impl Types {
         }
     }
 
-    /// The value of a variable without an initial value: none, false, 0 or else the least.
+    /// A scalar as it is passed to an operation, or returned.
+    pub(crate) fn passed(&self, ty: &Ty) -> program::Type {
+        match ty {
+            Ty::Data(_) => program::Type { lo: 1, none: None, ..self.scalar(ty) },
+            _ => self.scalar(ty),
+        }
+    }
+
+    /// The value of a variable without an initial value: nothing, false, 0 or else the least.
     pub(crate) fn first(&self, ty: &Ty) -> i32 {
         match ty {
             Ty::Int { lo, hi } => 0.clamp(*lo, *hi),
@@ -371,6 +454,7 @@ impl Types {
             Ty::Lock => "lock".into(),
             Ty::Node(node) => self.nodes[*node].name.clone(),
             Ty::Enum(enumeration) => self.enums[*enumeration].0.clone(),
+            Ty::Data(data) => self.data[*data].name.clone(),
             Ty::Record(record) => self.records[*record].name.clone(),
             Ty::Optional(of) => format!("{}?", self.show(of)),
             Ty::Array { of, by_process: true, .. } => format!("[{}; pid]", self.show(of)),
@@ -393,13 +477,15 @@ impl Types {
                 a == b || self.nothing(value) == self.nothing(target) && self.fits(a, b)
             }
             (value, Ty::Optional(of)) => *value == Ty::Nothing || self.fits(value, of),
-            // The number of `none` must not be one of the target's values, so that a wrong use is
-            // detected.
+            (Ty::Optional(of), Ty::Data(_)) => **of == *target,
+            // The number of `none` must not be one of the target's, so that a wrong use is found.
             (Ty::Optional(of), target) => {
                 self.fits(of, target)
                     && self.nothing(value).is_some_and(|n| !self.scalar(target).contains(n))
             }
-            (Ty::Nothing, target) => matches!(target, Ty::Pid | Ty::Node(_) | Ty::Lock | Ty::Any),
+            (Ty::Nothing, target) => {
+                matches!(target, Ty::Pid | Ty::Node(_) | Ty::Lock | Ty::Any | Ty::Data(_))
+            }
             (
                 Ty::Array { of: a, len: m, by_process: p },
                 Ty::Array { of: b, len: n, by_process: q },

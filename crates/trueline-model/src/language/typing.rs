@@ -31,6 +31,9 @@ pub(super) fn mismatch(types: &Types, found: &Ty, target: &Ty, span: Span) -> Di
                 "here {nothing} would be taken for `none`: put the number into a variable of type `{of}` first"
             ))
         }
+        (Ty::Int { .. }, Ty::Data(_)) => {
+            Some("the values of a `data` type have no names: they come as arguments".to_string())
+        }
         (Ty::Int { .. }, Ty::Pid) => Some("a process is named by `me`".to_string()),
         (Ty::Unit, _) => Some("this yields no value".to_string()),
         _ => Some(format!("a value of type {} is needed here", types.show(target))),
@@ -47,6 +50,11 @@ pub(super) fn common(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
         (Ty::Nothing, other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)))
         | (other @ (Ty::Int { .. } | Ty::Bool | Ty::Enum(_)), Ty::Nothing) => {
             Ty::Optional(Box::new(other.clone()))
+        }
+        (of @ Ty::Data(_), Ty::Optional(other)) | (Ty::Optional(other), of @ Ty::Data(_))
+            if **other == *of =>
+        {
+            Ty::Optional(Box::new(of.clone()))
         }
         _ if types.parts_fit(a, b) => join(a, b),
         _ if types.parts_fit(b, a) => join(b, a),
@@ -75,6 +83,12 @@ fn join(a: &Ty, b: &Ty) -> Ty {
     }
 }
 
+/// What is said where a value of a `data` type is taken for a number.
+pub(super) fn opaque(types: &Types, ty: &Ty, at: Span) -> Diagnostic {
+    Diagnostic::new(at, format!("values of {} are not numbers", types.show(ty)))
+        .help("they can be copied, and compared with `==` and `!=`: they are alike")
+}
+
 pub(super) fn equality(types: &Types, a: &Ty, b: &Ty, span: Span) -> Parsed<Ty> {
     if !types.comparable(a, b) {
         let message = format!("{} and {} cannot be compared", types.show(a), types.show(b));
@@ -100,6 +114,8 @@ pub(super) fn arithmetic(
         Ty::Int { lo, hi } => Ok((i64::from(*lo), i64::from(*hi))),
         Ty::Pid => Err(Diagnostic::new(at, "ids of processes are not numbers")
             .help("compare them with `==` and `!=`: processes are alike")),
+        Ty::Data(_) => Err(opaque(types, ty, at)),
+        Ty::Optional(of) if matches!(**of, Ty::Data(_)) => Err(opaque(types, of, at)),
         _ => {
             let message = format!("expected a number, found {}", types.show(ty));
             let help = match ty {

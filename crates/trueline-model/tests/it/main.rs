@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod counts;
+mod data;
 mod documents;
 mod errors;
 mod faults;
@@ -13,6 +14,7 @@ mod naive_progress;
 mod naive_search;
 mod named_specifications;
 mod points;
+mod procedures;
 mod progress;
 mod random_models;
 mod ranges;

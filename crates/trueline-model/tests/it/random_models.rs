@@ -136,7 +136,7 @@ fn body(rng: &mut Rng, first: usize, count: usize, heap: bool, pids: bool) -> Ve
                     if rng.chance(0.5) { Expr::Me } else { get(shared(if heap { 3 } else { 2 })) },
                 )],
             ),
-            4 => Stmt::Pick(local(0), 0, rng.below(3) as i32),
+            4 => Stmt::Pick(local(0), c(0), c(rng.below(3) as i32)),
             5 => when(test(rng), vec![set(shared(rng.below(2) as usize), expr(rng, heap))], vec![]),
             6 => Stmt::New(
                 if rng.chance(0.5) { local(1) } else { shared(2) },

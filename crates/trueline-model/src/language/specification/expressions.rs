@@ -9,7 +9,7 @@ use crate::language::parser::Parsed;
 use crate::language::ranges::{Shape, domain, is_within};
 use crate::language::spec_run::{Data, Method, Tree, first_value};
 use crate::language::types::{Ty, Types};
-use crate::language::typing::{arithmetic, common, equality, mismatch};
+use crate::language::typing::{arithmetic, common, equality, mismatch, opaque};
 
 /// A literal where any value is expected.
 fn any_literal(types: &Types, tree: &Tree, ty: &Ty) -> Option<Value> {
@@ -206,6 +206,9 @@ impl Compiler<'_> {
                     let (x, left) = self.expr(a, None)?;
                     let (y, right) = self.expr(b, None)?;
                     let ty = common(self.types, &left, &right, expr.span)?;
+                    if self.types.has_data(&ty) {
+                        return Err(opaque(self.types, &ty, a.span));
+                    }
                     if !matches!(ty, Ty::Int { .. }) {
                         return Err(mismatch(self.types, &ty, &Ty::Int { lo: 0, hi: 1 }, a.span));
                     }
@@ -213,12 +216,18 @@ impl Compiler<'_> {
                     (if name.text == "min" { Tree::Min(x, y) } else { Tree::Max(x, y) }, ty)
                 }
                 ("choose", [a, b]) => {
-                    let (lo, hi) = (self.types.number(a)?, self.types.number(b)?);
+                    let (low, x) = self.expr(a, None)?;
+                    let (high, y) = self.expr(b, None)?;
+                    let (Ty::Int { lo, .. }, Ty::Int { hi, .. }) = (x, y) else {
+                        let message = "`choose` takes two numbers";
+                        return Err(Diagnostic::new(expr.span, message));
+                    };
                     if lo > hi || i64::from(hi) - i64::from(lo) > 4096 {
                         let message = "there is no such choice";
                         return Err(Diagnostic::new(expr.span, message));
                     }
-                    (Tree::Choose(lo, hi), Ty::Int { lo, hi })
+                    let tree = Tree::Choose(Box::new(low), Box::new(high));
+                    (tree, Ty::Int { lo, hi })
                 }
                 _ => {
                     let message = format!("a specification cannot call `{}`", name.text);

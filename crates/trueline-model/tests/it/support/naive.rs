@@ -81,6 +81,7 @@ impl Run<'_> {
                     }
                     s.heap[*node][at as usize - 1][*field]
                 }
+                Place::FieldCell(..) => unreachable!("no random program has one"),
             },
             Expr::Unary(Unary::Not, a) => (self.value(s, a)? == 0) as i32,
             Expr::Unary(Unary::Minus, a) => -self.value(s, a)?,
@@ -147,7 +148,9 @@ impl Run<'_> {
             Place::Local(v, _) => &self.program.operations[self.op].locals[*v].ty,
             Place::Own(v, _) => &self.program.own[*v].ty,
             Place::Shared(v, _) => &self.program.shared[*v].ty,
-            Place::Field(n, _, f) => &self.program.nodes[*n].fields[*f].ty,
+            Place::Field(n, _, f) | Place::FieldCell(n, _, f, _) => {
+                &self.program.nodes[*n].fields[*f].ty
+            }
         };
         // Pointers are not bounded here: names are never used again.
         if !matches!(ty.kind, Kind::Pointer(_)) && (value < ty.lo || value > ty.hi) {
@@ -173,6 +176,7 @@ impl Run<'_> {
                 }
                 s.heap[*node][at as usize - 1][*field] = value;
             }
+            Place::FieldCell(..) => unreachable!("no random program has one"),
         }
         Ok(())
     }
@@ -220,12 +224,16 @@ impl Run<'_> {
             Stmt::Choose(branches) => {
                 branches.iter().flat_map(|b| self.body(s.clone(), b)).collect()
             }
-            Stmt::Pick(place, lo, hi) => (*lo..=*hi)
-                .flat_map(|v| {
-                    let mut s = s.clone();
-                    done(self.assign(&mut s, place, v).map(|_| s))
-                })
-                .collect(),
+            Stmt::Pick(place, lo, hi) => match (self.value(&s, lo), self.value(&s, hi)) {
+                (Ok(lo), Ok(hi)) if lo <= hi => (lo..=hi)
+                    .flat_map(|v| {
+                        let mut s = s.clone();
+                        done(self.assign(&mut s, place, v).map(|_| s))
+                    })
+                    .collect(),
+                (Err(m), _) | (_, Err(m)) => vec![Flow::Bad(m)],
+                _ => vec![Flow::Bad("no choice".into())],
+            },
             Stmt::New(place, node, fields) => {
                 let mut new: Vec<i32> =
                     self.program.nodes[*node].fields.iter().map(|f| f.first(0)).collect();

@@ -8,9 +8,15 @@
 //! assertions, and arrays and records whose parts are read and written in one statement. The same
 //! seed gives the same text.
 
+mod calls;
+mod opaque;
+
 use std::fmt::Write;
 
 use trueline::rng::Rng;
+
+pub use calls::calls;
+pub use opaque::opaque;
 
 /// The text of a random model.
 pub fn model(seed: u64) -> String {
